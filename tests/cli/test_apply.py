@@ -18,9 +18,9 @@ from click.testing import CliRunner, Result
 from tests.estates import Land
 from tests.folders import Folder
 from tidegate import kind_table, wiring
+from tidegate.cli import prompt
 from tidegate.cli.main import cli
 from tidegate.kinds.integrations.bundle.section import INTEGRATIONS
-from tidegate.kinds.integrations.cli import estate as estate_cli
 from tidegate.kinds.integrations.core.workloads.estate import estate_of, manifest_of
 from tidegate.kubernetes.port import DEPLOYMENT, Cluster
 from tidegate.model.errors import OutsideError, UserError
@@ -123,7 +123,7 @@ def test_a_person_is_asked_after_the_plan(
     tidegate: Run, land: Land, monkeypatch: pytest.MonkeyPatch, answer: str, made: int
 ) -> None:
     """And a no is a no."""
-    monkeypatch.setattr(estate_cli, "is_interactive", lambda: True)
+    monkeypatch.setattr(prompt, "is_interactive", lambda: True)
     done = tidegate("apply", input=answer)
     assert "12 to create · 0 restarts" in done.stderr
     assert len(land.records()) == made

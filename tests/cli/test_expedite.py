@@ -14,7 +14,7 @@ from tidegate.model.time import SECOND, Instant
 from tidegate.settings.brake_file import BrakeFile
 from tidegate.wiring import open_store
 
-ADD = ("expedite", "add", "4.21.3", "-l", "org=o", "--reason", "CVE-2026-1", "--create")
+ADD = ("expedite", "add", "4.21.3", "-l", "org=o", "--reason", "CVE-2026-1", "--create", "--yes")
 
 
 def test_a_version_is_expedited_until_it_is_not(tmp_path: Path) -> None:

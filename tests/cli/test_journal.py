@@ -310,9 +310,9 @@ def state(folder: Path) -> RolloutState:
 def test_compaction_drops_entries_and_keeps_the_state(folder: Path) -> None:
     """What is old goes, the fold over what is left is the same, and the chain still holds."""
     before = state(folder)
-    done = tidegate("compact", "--keep", "2026-01-31T12:00:04Z", cwd=folder)
+    done = tidegate("compact", "--keep", "2026-01-31T12:00:04Z", "--yes", cwd=folder)
     assert done.returncode == 0
-    assert done.stderr == "policies/r1: 4 of 7 entries go, the state stays\n"
+    assert done.stderr == "policies/r1: 4 of 7 entries go for good, the state stays\n"
     assert seqs(folder, "-p", "policies/r1") == ["r1:5", "r1:6", "r1:7", "r1:8"]
     assert state(folder) == before
     assert tidegate("verify", cwd=folder).returncode == 0
@@ -326,14 +326,14 @@ def test_compaction_leaves_alone_what_is_no_rollout(folder: Path) -> None:
     done = tidegate("compact", "brakes", "--keep", "0s", cwd=folder)
     assert done.returncode == 2
     assert "brakes: not a rollout; its facts are kept" in done.stderr
-    tidegate("compact", "--keep", "0s", cwd=folder)
+    tidegate("compact", "--keep", "0s", "--yes", cwd=folder)
     assert seqs(folder, "-p", "brakes") == ["es:1"]
 
 
 def test_a_dry_run_drops_nothing(folder: Path) -> None:
     """It says what would go."""
     done = tidegate("compact", "--keep", "0s", "--dry-run", cwd=folder)
-    assert done.stderr == "policies/r1: 7 of 7 entries go, the state stays\n"
+    assert done.stderr == "policies/r1: 7 of 7 entries go for good, the state stays\n"
     assert len(seqs(folder)) == 8
     young = tidegate("compact", "--keep", "36500d", cwd=folder)
     assert young.stderr == "nothing is old enough to be dropped\n"

@@ -232,7 +232,9 @@ def test_more_than_a_page_is_read_and_written_once_in_spite_of_faults() -> None:
         assert len(policies) == MANY
         for each in policies:
             each["conditions"] |= {"soak_days": 3, "mutexes": ["m"]}
-        result = owner.run("policy", "set", "-f", "-", "-o", "json", text=json.dumps(policies))
+        result = owner.run(
+            "policy", "set", "-f", "-", "-o", "json", "--yes", text=json.dumps(policies)
+        )
         assert result.exit_code == 0, result.output
         assert f"written: {2 * MANY} labels of {MANY} clusters" in result.stderr
         assert sum(each["written"] for each in json.loads(result.stdout)["changes"]) == 2 * MANY

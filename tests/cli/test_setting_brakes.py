@@ -212,7 +212,7 @@ def test_a_place_is_freed_by_hand_only_when_no_one_uses_it(folder: Path) -> None
     )
     done = tidegate(folder, "free", "mutex/web", "--reason", "its rollout is gone")
     assert (done.returncode, done.stdout) == (0, "freed mutex/web\n")
-    forced = tidegate(folder, "free", "mutex/db", "--reason", "r", "--force")
+    forced = tidegate(folder, "free", "mutex/db", "--reason", "r", "--force", "--yes")
     assert forced.returncode == 0
     assert "no claims" in tidegate(folder, "get", "claims").stderr
     assert "its rollout is gone" in tidegate(folder, "journal", "show", "-p", "brakes").stdout

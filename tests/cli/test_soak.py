@@ -98,7 +98,7 @@ def test_nothing_that_has_soaked_is_replaced_unasked(database: str, tmp_path: Pa
     assert "--replace" in str(said.exception or said.output)
     assert tidegate(*words, "--dry-run", "--replace", "--database", database).exit_code == 0
     assert "4.16.5" not in str(exported(database)["prod/o-payments"]["versions"])
-    assert tidegate(*words, "--replace", "--database", database).exit_code == 0
+    assert tidegate(*words, "--replace", "--yes", "--database", database).exit_code == 0
     versions = exported(database)["prod/o-payments"]["versions"]
     assert versions["4.16.4"]["workloads"]["payments"]["soak_days"] == 6.5
 

@@ -370,12 +370,8 @@ def test_the_journal_alone_says_how_everything_stood_at_last(manager: Managed) -
     """What was read, with the soak that was kept and the brakes of now; no one is asked."""
     path = served(manager)
     Path("soak.json").write_text(json.dumps({"prod/o-payments": SOAKED}), encoding="utf-8")
-    assert (
-        run(
-            "soak", "import", "soak.json", "--create", "--reason", "r", "--database", "j.db"
-        ).exit_code
-        == 0
-    )
+    soak = ("soak", "import", "soak.json", "--create", "--reason", "r", "--database", "j.db")
+    assert run(*soak).exit_code == 0
     worked = run("run", "--kind", "upgrades", "--upgrades", path, "--once", "--database", "j.db")
     assert worked.exit_code == 0, worked.output
     held = run(

@@ -7,7 +7,7 @@ import pytest
 from tests.contract.journals import Journal, claim, database_of, folded, note, notes
 from tidegate.journal.chain import JournalNote, genesis, link
 from tidegate.journal.facts import Braked
-from tidegate.journal.lease import Lease, LeaseRecord, Look
+from tidegate.journal.lease import KeptLease, Lease, Look
 from tidegate.model.errors import StaleError
 from tidegate.model.time import Duration, Instant
 from tidegate.store.archive_port import Archive
@@ -240,23 +240,23 @@ def test_a_journal_says_who_leads_what_and_when_it_was_last_looked_at(store: Arc
     assert store.leases() == {}
     store.append("r2", notes(1))
     first = lease_of(store, "w1", 1_000)
-    assert store.leases() == {"r1": LeaseRecord(first, TERM, None)}, "r2 was never led"
+    assert store.leases() == {"r1": KeptLease(first, TERM, None)}, "r2 was never led"
     look = Look(by="w1", acts=True, at=Instant(1_020))
     renewed = store.lease("r1", "w1", Instant(1_050), TERM, look)
     assert renewed is not None
     (record,) = store.leases().values()
-    assert record == LeaseRecord(renewed, TERM, look)
+    assert record == KeptLease(renewed, TERM, look)
     assert record.runs(Instant(1_149))
     assert not record.runs(Instant(1_150))
     # The next holder has not looked yet: what was seen last is still what was seen last.
     second = lease_of(store, "w2", 1_200)
-    assert store.leases()["r1"] == LeaseRecord(second, TERM, look)
+    assert store.leases()["r1"] == KeptLease(second, TERM, look)
     store.lease("r1", "w2", Instant(1_205), TERM, Look(by="w2", acts=False))
     assert store.leases()["r1"].look == Look(by="w2", acts=False, at=Instant(1_020))
     later = Look(by="w2", acts=False, at=Instant(1_210))
     store.release(second, later)
     (record,) = store.leases().values()
-    assert record == LeaseRecord(Lease("r1", "", second.token, Instant(0)), TERM, later)
+    assert record == KeptLease(Lease("r1", "", second.token, Instant(0)), TERM, later)
     assert not record.runs(Instant(1_211))
 
 
@@ -281,7 +281,7 @@ def test_a_lease_of_an_older_tidegate_is_still_one(database: Journal) -> None:
     with kept.writing() as connection:
         connection.exec_driver_sql("UPDATE journal_partitions SET holder = 'old/7'")
     kept.close()
-    assert store.leases() == {"r1": LeaseRecord(Lease("r1", "old/7", 1, Instant(1_100)))}
+    assert store.leases() == {"r1": KeptLease(Lease("r1", "old/7", 1, Instant(1_100)))}
     assert store.lease("r1", "w2", Instant(1_099), TERM) is None
     assert lease_of(store, "old/7", 1_050).token == 1
 

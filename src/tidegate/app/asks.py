@@ -4,7 +4,9 @@ An act is prepared first, which says what it reaches, and recorded then, as one 
 """
 
 import msgspec
+from msgspec import field
 
+from tidegate.app.consequence import AskConsequence, consequence
 from tidegate.app.journals import Decision, Journals
 from tidegate.explain.view import PartitionView
 from tidegate.journal.chain import JournalNote
@@ -45,6 +47,8 @@ class AskReport(Document, frozen=True, kw_only=True):
     version: str | None = None
     expires_at: str | None = None
     reason: str = ""
+    # What follows as soon as a worker acts on it.
+    leads_to: AskConsequence = field(default_factory=AskConsequence)
 
 
 class Prepared(msgspec.Struct, frozen=True):
@@ -55,8 +59,10 @@ class Prepared(msgspec.Struct, frozen=True):
     report: AskReport
 
 
-def prepare(journals: Journals, name: str, asked: OperatorRequest) -> Prepared:
-    """What a request reaches; UserError if it cannot mean anything."""
+def prepare(
+    journals: Journals, name: str, asked: OperatorRequest, actor: str = "user:unknown"
+) -> Prepared:
+    """What a request reaches and leads to; UserError if it cannot mean anything."""
     one = journals.find(name)
     view = one.view
     _check(asked, view, one)
@@ -83,6 +89,7 @@ def prepare(journals: Journals, name: str, asked: OperatorRequest) -> Prepared:
         version=version,
         expires_at=None if expires_at is None else format_instant(expires_at),
         reason=asked.reason,
+        leads_to=consequence(journals, one, fact, actor),
     )
     return Prepared(one.partition, fact, report)
 

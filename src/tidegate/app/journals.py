@@ -19,7 +19,8 @@ from tidegate.engine.partition import PartitionState
 from tidegate.explain.view import PartitionView, TargetRow
 from tidegate.gates.scope import kind_word
 from tidegate.journal.brake_state import PARTITION as BRAKES
-from tidegate.journal.lease import LeaseRecord
+from tidegate.journal.fact import Fact
+from tidegate.journal.lease import KeptLease
 from tidegate.model.errors import NotFoundError
 from tidegate.model.problem import nearest, nearest_or_all
 from tidegate.model.target import bare
@@ -69,7 +70,7 @@ class Journals:
         self._others = OtherStates(store)
 
     @cached_property
-    def _leases(self) -> dict[str, LeaseRecord]:
+    def _leases(self) -> dict[str, KeptLease]:
         return self.store.leases()
 
     def attendance(self, partition: str) -> Attendance:
@@ -92,6 +93,14 @@ class Journals:
         """One partition; None: nothing of it is declared or observed yet."""
         rules = self.rules_of(partition)
         state = PartitionState(self.store, partition, rules).state
+        return self._decided(partition, rules, state)
+
+    def supposing(self, one: Decision, fact: Fact, actor: str) -> Decision | None:
+        """The same partition as it would be with one more fact."""
+        state = one.rules.fold(one.state, self.now, fact, actor)
+        return self._decided(one.partition, one.rules, state)
+
+    def _decided(self, partition: str, rules: Rules[Any, Any, Any], state: Any) -> Decision | None:
         attended = self.attendance(partition)
         now = attended.at
         brakes = self.book.seen(partition, rules.under_way(state), now)

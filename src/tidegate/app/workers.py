@@ -10,7 +10,7 @@ from collections.abc import Mapping
 import msgspec
 
 from tidegate.engine.execute import ACTOR
-from tidegate.journal.lease import LeaseRecord
+from tidegate.journal.lease import KeptLease
 from tidegate.model.document import Part
 from tidegate.model.time import Duration, Instant, format_instant
 from tidegate.store.port import Store
@@ -49,7 +49,7 @@ class Attendance(msgspec.Struct, frozen=True):
 
 
 def attendance(
-    store: Store, records: Mapping[str, LeaseRecord], partition: str, now: Instant
+    store: Store, records: Mapping[str, KeptLease], partition: str, now: Instant
 ) -> Attendance:
     """Which worker leads a partition, and the moment up to which its facts say what is so."""
     record = records.get(partition)

@@ -4,17 +4,20 @@ Each shows what it covers before it does anything, and records one fact with act
 """
 
 import functools
+from collections.abc import Mapping
 from typing import Any
 
 import click
 from msgspec.structs import replace
 
-from tidegate.app.asks import OperatorRequest, prepare, record
+from tidegate.app.asks import AskReport, OperatorRequest, prepare, record
 from tidegate.cli.live import actor, confirmed, journals, opened
 from tidegate.cli.moment import ahead
+from tidegate.cli.prompt import ALWAYS, FREE
 from tidegate.cli.setting_options import database_option
 from tidegate.cli.shape import Act
 from tidegate.journal.facts import Verb
+from tidegate.model.counted import counted
 from tidegate.wiring import clock
 
 
@@ -99,13 +102,14 @@ def _answer(name: str, asked: OperatorRequest, database: str, yes: bool) -> None
     """Show what an answer reaches, and record it for the revision under way."""
     with opened(database, writes=True) as store:
         known = journals(store)
-        prepared = prepare(known, name, asked)
+        prepared = prepare(known, name, asked, actor())
         report = prepared.report
         names = ", ".join((*report.groups, *report.gates))
         what = report.version or "a revision without a name"
         what = "every revision" if asked.standing else what
-        reach = f"{report.rollout}: {names}, {report.targets} targets, {what}"
-        confirmed(reach, report.targets, yes)
+        reach = f"{report.rollout}: {names}, {counted(report.targets, 'target')}, {what}"
+        stops = asked.verb in (Verb.REJECT, Verb.REVOKE)
+        confirmed(f"{reach}{_follows(report)}", report.targets, yes, stops=stops)
         record(known, prepared, actor())
     click.echo(f"{_DONE[asked.verb]} {names} for {what}")
 
@@ -113,13 +117,46 @@ def _answer(name: str, asked: OperatorRequest, database: str, yes: bool) -> None
 _DONE = {Verb.APPROVE: "approved", Verb.REJECT: "rejected", Verb.REVOKE: "revoked"}
 
 
-def _simple(name: str, database: str, yes: bool, asked: OperatorRequest, word: str) -> None:
+def _follows(report: AskReport) -> str:
+    """What a request leads to, in words; empty: nothing moves by it."""
+    leads = report.leads_to
+    parts = [
+        (leads.returns, f"rolls back {{}} to {leads.returns_to}"),
+        (leads.starts, "starts {} at once"),
+        (leads.again, "begins again with {}"),
+    ]
+    said = [words.format(_in_groups(some)) for some, words in parts if some]
+    return f"; {'; '.join(said)}" if said else ""
+
+
+def _in_groups(some: Mapping[str, int]) -> str:
+    return ", ".join(
+        counted(number, "target") + (f" in {group}" if group else "")
+        for group, number in some.items()
+    )
+
+
+def _simple(
+    name: str,
+    database: str,
+    yes: bool,
+    asked: OperatorRequest,
+    word: str,
+    *,
+    free: int = FREE,
+    stops: bool = False,
+) -> None:
     with opened(database, writes=True) as store:
         known = journals(store)
-        prepared = prepare(known, name, asked)
+        prepared = prepare(known, name, asked, actor())
         report = prepared.report
         reach = f"{report.rollout}: {report.moving} moving, {report.waiting} waiting"
-        confirmed(reach, report.waiting, yes)
+        if asked.verb is Verb.ABORT and report.waiting:
+            reach += f"; {counted(report.waiting, 'waiting target')} will not start"
+        if asked.verb is Verb.ABORT and not report.leads_to.returns:
+            reach += "; nothing is rolled back"
+        moved = max(report.leads_to.moved, report.waiting)
+        confirmed(f"{reach}{_follows(report)}", moved, yes, free, stops=stops)
         record(known, prepared, actor())
     click.echo(f"{word} {prepared.partition}")
 
@@ -129,7 +166,9 @@ def _simple(name: str, database: str, yes: bool, asked: OperatorRequest, word: s
 @_options
 def pause(name: str, database: str, yes: bool, reason: str) -> None:
     """Start no more targets of a rollout until it is resumed; targets in progress finish."""
-    _simple(name, database, yes, OperatorRequest(verb=Verb.PAUSE, reason=reason), "paused")
+    _simple(
+        name, database, yes, OperatorRequest(verb=Verb.PAUSE, reason=reason), "paused", stops=True
+    )
 
 
 @click.command(cls=Act, examples="tidegate resume simulated/demo")
@@ -144,8 +183,12 @@ def resume(name: str, database: str, yes: bool, reason: str) -> None:
 @click.argument("name")
 @_options
 def abort(name: str, database: str, yes: bool, reason: str) -> None:
-    """End a rollout; with `onFailure: rollback`, changed targets return."""
-    _simple(name, database, yes, OperatorRequest(verb=Verb.ABORT, reason=reason), "aborted")
+    """End a rollout; with `onFailure: rollback`, changed targets return.
+
+    Asks always; without a terminal, --yes is required.
+    """
+    asked = OperatorRequest(verb=Verb.ABORT, reason=reason)
+    _simple(name, database, yes, asked, "aborted", free=ALWAYS)
 
 
 @click.command(

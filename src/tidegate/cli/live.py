@@ -84,7 +84,7 @@ def whoami() -> str:
         return "unknown"
 
 
-def confirmed(what: str, reach: int, yes: bool, free: int = FREE) -> None:
-    """Show what is reached, and ask where it is more than a handful and a terminal is there."""
+def confirmed(what: str, reach: int, yes: bool, free: int = FREE, *, stops: bool = False) -> None:
+    """Show what is reached, and ask where it is more than a handful (`cli/prompt.py`)."""
     click.echo(what, err=True)
-    asked_about("Continue?", reach, yes, free)
+    asked_about("Continue?", reach, yes, free, stops=stops)

@@ -7,7 +7,7 @@ looked up when it first finds that another does.
 import asyncio
 from fnmatch import fnmatchcase
 
-from tidegate.journal.lease import Lease, LeaseRecord, Look
+from tidegate.journal.lease import KeptLease, Lease, Look
 from tidegate.machine.clock import Clock
 from tidegate.model.time import SECOND, Duration, Instant
 from tidegate.store.port import Store
@@ -33,7 +33,7 @@ class Leadership:
         self._troubles: dict[str, str] = {}
         # Partitions whose leader, another worker, was told.
         self._followed: set[str] = set()
-        self._leases: tuple[Instant, dict[str, LeaseRecord]] = (Instant(0), {})
+        self._leases: tuple[Instant, dict[str, KeptLease]] = (Instant(0), {})
 
     def acts(self, partition: str) -> bool:
         """Whether a partition is acted on; if not, it is only observed."""

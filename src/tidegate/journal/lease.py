@@ -26,7 +26,7 @@ class Look(msgspec.Struct, frozen=True):
     trouble: str = ""
 
 
-class LeaseRecord(msgspec.Struct, frozen=True):
+class KeptLease(msgspec.Struct, frozen=True):
     """A lease as a journal keeps it, with the last look under it."""
 
     # An empty holder: it was given back.

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from tidegate.journal.chain import Break, JournalEntry, JournalNote
-from tidegate.journal.lease import Lease, LeaseRecord, Look
+from tidegate.journal.lease import KeptLease, Lease, Look
 from tidegate.machine.clock import Clock
 from tidegate.model.errors import OutsideError, StaleError
 from tidegate.model.time import SECOND, Duration, Instant
@@ -218,7 +218,7 @@ class FaultyStore:
         with self._call(OF_STORE_WRITING):
             self._store.release(lease, look)
 
-    def leases(self) -> dict[str, LeaseRecord]:
+    def leases(self) -> dict[str, KeptLease]:
         """Every lease."""
         with self._call(OF_STORE_READING):
             return self._store.leases()

@@ -9,7 +9,7 @@ from typing import Protocol
 import msgspec
 
 from tidegate.journal.chain import Break, JournalEntry, JournalNote
-from tidegate.journal.lease import Lease, LeaseRecord, Look
+from tidegate.journal.lease import KeptLease, Lease, Look
 from tidegate.model.errors import OutsideError, StaleError, UserError
 from tidegate.model.problem import Problem
 from tidegate.model.time import Duration, Instant
@@ -146,7 +146,7 @@ class Store(Protocol):
         """Give a lease back; the token stays used, and so does the last look."""
         ...
 
-    def leases(self) -> dict[str, LeaseRecord]:
+    def leases(self) -> dict[str, KeptLease]:
         """Every lease that was ever given out, by partition, in order of names."""
         ...
 

@@ -4,8 +4,10 @@ import click
 
 from tidegate.app.brakes.claims import check_free, claims_of, free_claims
 from tidegate.cli.live import actor, confirmed, journals, opened
+from tidegate.cli.prompt import ALWAYS, FREE
 from tidegate.cli.setting_options import database_option
 from tidegate.cli.shape import Act
+from tidegate.model.counted import counted
 from tidegate.model.time import format_age, parse_instant
 
 
@@ -35,6 +37,10 @@ def free(name: str, target: str | None, reason: str, force: bool, yes: bool, dat
             age = format_age(known.now - parse_instant(each.since))
             click.echo(f"{each.name}: {each.target} of {each.rollout}, for {age}", err=True)
         check_free(release, force=force)
-        confirmed(f"{len(release.items)} to be freed", len(release.items), yes)
+        used = sum(each.in_use for each in release.items)
+        what = f"frees {counted(len(release.items), 'place')} of {name}: others may start"
+        if used:
+            what += f", though {counted(used, 'target')} may still be changing"
+        confirmed(what, len(release.items), yes, ALWAYS if used else FREE)
         free_claims(known, release, reason, actor(), force=force)
     click.echo(f"freed {name}")

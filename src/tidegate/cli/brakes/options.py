@@ -96,7 +96,7 @@ def add(database: str, request: BrakeRequest, *, yes: bool, creates: bool) -> No
         lines = list(reach_lines(reach, request, known.now))
         for line in lines[:-1]:
             click.echo(line, err=True)
-        confirmed(lines[-1], reach.targets, yes)
+        confirmed(lines[-1], reach.targets, yes, stops=True)
         covered = [each.partition for each in reach.rollouts]
         click.echo(set_line(set_brake(known, checked, actor(), covered), known.now))
 

@@ -49,13 +49,13 @@ def compact(
         with Progress("verified", total) as progress:
             plan = plan_compaction(archive, rules_of, request, progress.tell)
         dropped = sum(each.dropped for each in plan.report.items)
-        confirmed("\n".join(_lines(plan.report)), dropped, yes or dry_run)
+        confirmed("\n".join(_lines(plan.report)), dropped, yes or dry_run, free=0)
         if not dry_run:
             compact_journal(archive, rules_of, plan, actor(), now)
 
 
 def _lines(report: CompactionReport) -> list[str]:
     return [
-        f"{each.partition}: {each.dropped} of {each.entries} entries go, the state stays"
+        f"{each.partition}: {each.dropped} of {each.entries} entries go for good, the state stays"
         for each in report.items
     ] or ["nothing is old enough to be dropped"]

@@ -9,7 +9,7 @@ from pathlib import Path
 from threading import RLock
 
 from tidegate.journal.chain import Break, JournalEntry, JournalNote, genesis, link, verify
-from tidegate.journal.lease import Lease, LeaseRecord, Look
+from tidegate.journal.lease import KeptLease, Lease, Look
 from tidegate.journal.pieces import Chain, Claimed, Piece
 from tidegate.journal.selection import EntryFilter, matches
 from tidegate.model.errors import StaleError, UserError
@@ -27,7 +27,7 @@ class _Partition:
     def __init__(self, name: str, base: Head | None = None, token: int = 0) -> None:
         self.base = base or Head(0, genesis(name))
         self.entries: list[JournalEntry] = []
-        self.record = LeaseRecord(Lease(name, "", token, Instant(0)))
+        self.record = KeptLease(Lease(name, "", token, Instant(0)))
         self.projection: tuple[int, bytes] | None = None
 
     @property
@@ -149,7 +149,7 @@ class MemoryStore:
             found = self._partition(lease.partition)
             found.record = rules.released(found.record, lease, look) or found.record
 
-    def leases(self) -> dict[str, LeaseRecord]:
+    def leases(self) -> dict[str, KeptLease]:
         """Every lease that was ever given out."""
         with self._lock:
             every = sorted(self._partitions.items())

@@ -6,7 +6,7 @@ import msgspec
 import sqlalchemy as sa
 
 from tidegate.journal.chain import genesis
-from tidegate.journal.lease import Lease, LeaseRecord, Look
+from tidegate.journal.lease import KeptLease, Lease, Look
 from tidegate.journal.pieces import Chain
 from tidegate.model.json_text import json_decoder
 from tidegate.model.time import Duration, Instant
@@ -48,7 +48,7 @@ class Partition(NamedTuple):
     name: str
     head: Head
     base: Head
-    record: LeaseRecord
+    record: KeptLease
 
     @property
     def lease(self) -> Lease:
@@ -96,19 +96,19 @@ class _Beside(msgspec.Struct, frozen=True):
 _beside = json_decoder(_Beside)
 
 
-def _record(name: str, column: str, token: int, until: int) -> LeaseRecord:
+def _record(name: str, column: str, token: int, until: int) -> KeptLease:
     holder, line, kept = column.rpartition("\n")
     try:
         beside = _beside(kept) if line else None
     except msgspec.MsgspecError:
         beside = None
     if beside is None:  # an older Tidegate wrote it
-        return LeaseRecord(Lease(name, column, token, Instant(until)))
+        return KeptLease(Lease(name, column, token, Instant(until)))
     lease = Lease(name, holder, token, Instant(until))
-    return LeaseRecord(lease, Duration(beside.term), beside.look)
+    return KeptLease(lease, Duration(beside.term), beside.look)
 
 
-def find_leases(driver: Driver) -> dict[str, LeaseRecord]:
+def find_leases(driver: Driver) -> dict[str, KeptLease]:
     """Every lease that was ever given out, by the name of its partition."""
     rows = driver.raw.execute(_LEASES).fetchall()
     return {row[0]: _record(*row) for row in sorted(rows)}
@@ -148,7 +148,7 @@ def move_base(connection: sa.Connection, found: Partition, base: Head) -> None:
     connection.execute(_MOVE_BASE, values)
 
 
-def keep_lease(driver: Driver, found: Partition, record: LeaseRecord) -> None:
+def keep_lease(driver: Driver, found: Partition, record: KeptLease) -> None:
     """Give the lease to a holder, or extend it; an empty holder releases it."""
     lease, beside = record.lease, msgspec.json.encode(_Beside(record.term, record.look)).decode()
     values = (f"{lease.holder}\n{beside}", lease.token, lease.until, found.id)

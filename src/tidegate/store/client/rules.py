@@ -6,7 +6,7 @@ import msgspec
 
 from tidegate.journal.chain import JournalNote
 from tidegate.journal.facts import Folded
-from tidegate.journal.lease import Lease, LeaseRecord, Look
+from tidegate.journal.lease import KeptLease, Lease, Look
 from tidegate.model.errors import StaleError, UserError
 from tidegate.model.problem import Problem
 from tidegate.model.time import Duration, Instant
@@ -101,21 +101,21 @@ def next_lease(held: Lease, holder: str, now: Instant, term: Duration) -> Lease 
 
 
 def next_record(
-    held: LeaseRecord, holder: str, now: Instant, term: Duration, look: Look | None
-) -> LeaseRecord | None:
+    held: KeptLease, holder: str, now: Instant, term: Duration, look: Look | None
+) -> KeptLease | None:
     """What is kept after a request for a lease; None if another holder has it."""
     if look is not None:
         check_names(look.by)
     lease = next_lease(held.lease, holder, now, term)
-    return None if lease is None else LeaseRecord(lease, term, _last(held.look, look))
+    return None if lease is None else KeptLease(lease, term, _last(held.look, look))
 
 
-def released(held: LeaseRecord, lease: Lease, look: Look | None) -> LeaseRecord | None:
+def released(held: KeptLease, lease: Lease, look: Look | None) -> KeptLease | None:
     """What is kept after a lease is given back; None if it is another holder's by now."""
     if (held.lease.holder, held.lease.token) != (lease.holder, lease.token):
         return None
     given_back = Lease(lease.partition, "", lease.token, Instant(0))
-    return LeaseRecord(given_back, held.term, _last(held.look, look))
+    return KeptLease(given_back, held.term, _last(held.look, look))
 
 
 def _last(before: Look | None, look: Look | None) -> Look | None:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 import sqlalchemy as sa
 
 from tidegate.journal.chain import Break, JournalEntry, JournalNote, genesis, link
-from tidegate.journal.lease import Lease, LeaseRecord, Look
+from tidegate.journal.lease import KeptLease, Lease, Look
 from tidegate.model.errors import OutsideError, StaleError
 from tidegate.model.time import Duration, Instant
 from tidegate.store.client import rules
@@ -222,7 +222,7 @@ class SqlStore:
             if record is not None:
                 keep_lease(driver, found, record)
 
-    def leases(self) -> dict[str, LeaseRecord]:
+    def leases(self) -> dict[str, KeptLease]:
         """Every lease that was ever given out."""
         with self._database.asking() as driver:
             return find_leases(driver)

@@ -1,7 +1,6 @@
 """What commands on integrations share: the bundle, the part that is asked about, the clusters."""
 
 import functools
-import sys
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack, asynccontextmanager
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tidegate.cli.main import FAILURE
-from tidegate.cli.prompt import agreed
+from tidegate.cli.prompt import sure
 from tidegate.cli.setting_options import settings_options
 from tidegate.settings.settings import Merged, Settings
 
@@ -186,13 +185,4 @@ def end_with(troubles: Sequence[str]) -> None:
 
 def confirm(question: str, yes: bool) -> None:
     """Ask before going on; without a terminal, `--yes` is required."""
-    if yes:
-        return
-    if not is_interactive():
-        raise click.UsageError(f"{question} There is no terminal to ask; write --yes")
-    agreed(question)
-
-
-def is_interactive() -> bool:
-    """Whether a person can answer."""
-    return sys.stdin.isatty()
+    sure(question, yes)

@@ -9,6 +9,7 @@ import msgspec
 
 from tidegate.cli.live import confirmed, create_option, opened, whoami
 from tidegate.cli.output import emit_file
+from tidegate.cli.prompt import ALWAYS, FREE
 from tidegate.cli.setting_options import database_option
 from tidegate.cli.shape import Command, LazyGroup
 from tidegate.kinds.upgrades.app.soak import (
@@ -115,7 +116,9 @@ def bring(
     with opened(database, writes=not dry_run, creates=creates and not dry_run) as store:
         planned = plan_soak_import(store, wanted)
         lines = [f"{each.key}: {soak_text(each)}" for each in planned.items]
-        confirmed("\n".join(lines), len(lines), yes or dry_run)
+        if replace:
+            lines.append("replaces what has soaked here: that is not counted any more")
+        confirmed("\n".join(lines), len(lines), yes or dry_run, ALWAYS if replace else FREE)
         if not dry_run:
             import_soak(store, wanted, clock().now(), f"user:{whoami()}")
 
