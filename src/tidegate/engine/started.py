@@ -24,5 +24,7 @@ class Started(msgspec.Struct, frozen=True):
     kind: Kind[Any, Any, Any, Any]
     telemetry: "KindTelemetry"
     close: Callable[[], Awaitable[None]] = nothing
+    # The first words of the names of its partitions; None: not known before it is asked.
+    words: tuple[str, ...] | None = None
     # What it serves over HTTP, on a journal.
     routes: "Callable[[Store], Sequence[Route]]" = lambda _store: ()

@@ -111,7 +111,8 @@ class Worker:
         self._heads: dict[str, int] = {}
         self._seen: dict[str, int] = {}
         self._troubles: dict[str, Mapping[str, str]] = {}
-        self._discovered = False
+        # Set once everything there is was found.
+        self.discovered = asyncio.Event()
         # How often in a row a partition was not listed.
         self._missed: dict[str, int] = {}
         self._journal_at: float | None = None
@@ -126,7 +127,7 @@ class Worker:
             waiting=self._waiting,
             under_way=self._under_way,
             behind=sum(max(0, entries) for entries in behind),
-            discovered=self._discovered,
+            discovered=self.discovered.is_set(),
             journal_at=self._journal_at,
         )
 
@@ -209,7 +210,7 @@ class Worker:
                 self._running[partition] = self._begin(self._run_partition(partition))
         if whole:
             self._leave(frozenset(found))
-            self._discovered = True
+            self.discovered.set()
 
     def _leave(self, found: frozenset[str]) -> None:
         """Leave a partition once it was missing some times in a row: lists may be short."""

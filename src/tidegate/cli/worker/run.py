@@ -15,6 +15,7 @@ from tidegate.cli.worker.options import (
     worker_options,
     worker_settings,
 )
+from tidegate.cli.worker.patterns import acted_on, check_patterns
 from tidegate.engine.round import RoundResult
 from tidegate.engine.started import Started
 from tidegate.engine.vitals import Led
@@ -40,6 +41,8 @@ def run(merged: Merged, once: bool, seed: int, allow_mass_delete: bool) -> None:
     """Observe, decide, record and, where --act allows it, act. Exits 0 on SIGTERM and Ctrl-C."""
     settings = merged.settings()
     kinds = start_kinds(settings, seed)
+    for line in check_patterns(settings, kinds):
+        click.echo(f"Warning: {line}", err=True)
     with opened(settings.database, writes=True, creates=True) as store:
         asyncio.run(_run(store, kinds, settings, allow_mass_delete, once))
 
@@ -56,8 +59,17 @@ async def _run(
     quiet: set[str] = set()
     started: dict[str, Started] = {}
 
+    followed: set[str] = set()
+    leaders: set[str] = set()
+
     def report(partition: str, outcome: RoundResult | Led | Exception) -> None:
         if isinstance(outcome, Led):
+            (followed.add if outcome.leader else followed.discard)(partition)
+            if outcome.leader and outcome.leader not in leaders:
+                leaders.add(outcome.leader)
+                what = f"worker {outcome.leader} leads it; this one stands by"
+                click.echo(f"{partition}: {what}", err=True)
+            end_if_idle()
             return
         if isinstance(outcome, Exception):
             click.echo(f"{partition or 'journal'}: {outcome}", err=True)
@@ -67,8 +79,19 @@ async def _run(
             click.echo(line, err=True)
         rests = one.kind.rests(outcome)
         (quiet.add if rests else quiet.discard)(partition)
-        if once and quiet >= worker.vitals().running:
+        end_if_idle()
+
+    def end_if_idle() -> None:
+        if once and (quiet | followed) >= worker.vitals().running:
             worker.stop()
+
+    async def tell_found() -> None:
+        await worker.discovered.wait()
+        for line in acted_on(settings.act, worker.vitals().running):
+            click.echo(f"Warning: {line}", err=True)
+        if not worker.vitals().running:
+            click.echo("no rollout was found" + ("; nothing to do" if once else ""), err=True)
+        end_if_idle()
 
     worker = Worker(
         store,
@@ -82,9 +105,11 @@ async def _run(
     loop = asyncio.get_running_loop()
     for name in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(name, worker.stop)
+    looking = asyncio.create_task(tell_found())
     try:
         await worker.run()
     finally:
+        looking.cancel()
         await asks.close()
         for each in kinds:
             await each.close()

@@ -24,6 +24,7 @@ from tidegate.cli.worker.options import (
     worker_options,
     worker_settings,
 )
+from tidegate.cli.worker.patterns import acted_on, check_patterns
 from tidegate.engine.execute import Executor
 from tidegate.engine.notify import NoticeQueue
 from tidegate.engine.started import Started
@@ -66,12 +67,15 @@ def serve(merged: Merged, seed: int, allow_mass_delete: bool) -> None:
     url = revealed(settings.notify_webhook, os.environ, "notify.webhook")
     settings = replace(settings, notify_webhook=url)
     kinds = start_kinds(settings, seed)
+    odd = list(check_patterns(settings, kinds))
     carries_out = executor(settings, allow_mass_delete)
     host, port = split_address(settings.listen) or ("", 0)
     with bind(host, port) as ear, opened(settings.database, writes=True, creates=True) as store:
         log = _log(settings)
         try:
             _tell_settings(log, merged)
+            for line in odd:
+                log.say("warning", line, what="setting")
             asyncio.run(_serve(store, kinds, carries_out, settings, log, ear))
         finally:
             log.close()
@@ -161,6 +165,9 @@ async def _serve(
         loop.add_signal_handler(each, stop, each.name)
     where = address(*ear.getsockname()[:2])
     log.say("info", f"serving on {where}", what="serving", listen=where, version=__version__)
+    if not settings.act:
+        log.say("info", "observes only: nothing is acted on without --act", what="serving")
+    looking = asyncio.create_task(_tell_found(worker, settings, log))
     try:
         await _together(worker, server, ear, observer)
     except Exception as error:
@@ -168,10 +175,18 @@ async def _serve(
         log.say("error", msg, what="crash", error=repr(error))
         raise
     finally:
+        looking.cancel()
         await asks.close()
         for one in kinds:
             await one.close()
     log.say("info", "stopped", what="stopped")
+
+
+async def _tell_found(worker: Worker, settings: Settings, log: Log) -> None:
+    """Once everything was found: what --act does not match."""
+    await worker.discovered.wait()
+    for line in acted_on(settings.act, worker.vitals().running):
+        log.say("warning", line, what="setting")
 
 
 def _notices(settings: Settings, observer: Observer) -> NoticeQueue | None:

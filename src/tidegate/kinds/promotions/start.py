@@ -21,4 +21,5 @@ def start(settings: Settings, _seed: int) -> Started | None:
 
     ports = ports_of(settings, fetch=False)
     forge = forge_of(settings, ports.bundle.url)
-    return Started(PromotionKind(ports, forge, clock()), PromotionTelemetry(), forge.close)
+    kind = PromotionKind(ports, forge, clock())
+    return Started(kind, PromotionTelemetry(), forge.close, (KIND,))

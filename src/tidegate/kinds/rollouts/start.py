@@ -15,19 +15,21 @@ from tidegate.settings.settings import Settings
 
 BUNDLE = "bundle"
 """The fleet that integrations start."""
+SCENARIOS, SIMULATED = "scenarios", "simulated"
 
 
 def start(settings: Settings, seed: int) -> Started | None:
     """The rollouts of the fleet that is set; None: it is a bundle."""
     if settings.fleet == BUNDLE:
         return None
-    return started(fleet_of(settings, seed))
+    simulated = settings.fleet == SCENARIOS
+    return started(fleet_of(settings, seed), (SIMULATED,) if simulated else None)
 
 
-def started(fleet: Fleet) -> Started:
-    """Rollouts on a fleet."""
+def started(fleet: Fleet, words: tuple[str, ...] | None) -> Started:
+    """Rollouts on a fleet; the first words of their names, where these are known."""
     close = fleet.close if isinstance(fleet, ClosableFleet) else nothing
-    return Started(RolloutKind(fleet), RolloutTelemetry(), close)
+    return Started(RolloutKind(fleet), RolloutTelemetry(), close, words)
 
 
 def fleet_of(settings: Settings, seed: int) -> Fleet:
@@ -36,12 +38,12 @@ def fleet_of(settings: Settings, seed: int) -> Fleet:
 
     if settings.fleet.startswith(("http://", "https://")):
         return wiring.remote_fleet(settings.fleet)
-    if settings.fleet != "scenarios":
+    if settings.fleet != SCENARIOS:
         remedy = "write bundle, scenarios, or http://127.0.0.1:8700"
         raise UserError((Problem("--fleet", f'"{settings.fleet}" is not an address', remedy),))
     fleet = SimulatedFleet(wiring.clock())
     for file in settings.scenarios:
-        fleet.add(f"simulated/{Path(file).stem}", read_scenario_file(file), seed)
+        fleet.add(f"{SIMULATED}/{Path(file).stem}", read_scenario_file(file), seed)
     return fleet
 
 

@@ -13,6 +13,7 @@ from tidegate.kinds.upgrades.core.service import OcmEnvironment, Registration, U
 from tidegate.kinds.upgrades.health_port import ClusterHealth
 from tidegate.kinds.upgrades.kind import UpgradeKind
 from tidegate.kinds.upgrades.ocm.port import ManagedClusters
+from tidegate.kinds.upgrades.rules import UpgradeRules
 from tidegate.kinds.upgrades.telemetry.observer import UpgradeTelemetry
 from tidegate.model.errors import UserError
 from tidegate.model.problem import Problem
@@ -44,7 +45,7 @@ def start(settings: Settings, _seed: int) -> Started | None:
     def routes(store: Store) -> Sequence[Route]:
         return soak_routes(published(store, clock()))
 
-    return Started(UpgradeKind(surveys), telemetry, close, routes)
+    return Started(UpgradeKind(surveys), telemetry, close, (UpgradeRules.word,), routes)
 
 
 def _channels(service: UpgradeService, managers: Managers) -> tuple[SurveyChannel, ...]:

@@ -1,0 +1,93 @@
+"""A worker that has nothing to do says so, and does not look as if it had."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.cli.test_setting_brakes import tidegate
+
+ROOT = Path(__file__).parents[2]
+DEMO = ("--scenario", str(ROOT / "examples" / "demo.yaml"))
+PATIENCE_S = 60
+
+
+@contextmanager
+def worker(folder: Path, *args: str) -> Iterator["subprocess.Popen[str]"]:
+    """`tidegate run` as a process of its own; killed in the end."""
+    command = [sys.executable, "-m", "tidegate", "run", *args]
+    env = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "CI")}
+    with subprocess.Popen(
+        command, cwd=folder, env=env, text=True, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL
+    ) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def ended(process: "subprocess.Popen[str]") -> str:
+    """What a process printed until it ended by itself."""
+    _, said = process.communicate(timeout=PATIENCE_S)
+    assert process.returncode == 0, said
+    return said
+
+
+def test_once_with_nothing_to_do_ends(tmp_path: Path) -> None:
+    """No rollout is found: that is said, and it is over."""
+    with worker(tmp_path, "--once") as process:
+        assert "no rollout was found; nothing to do" in ended(process)
+
+
+def test_a_second_worker_stands_by_and_once_ends(tmp_path: Path) -> None:
+    """It names the one that leads."""
+    with worker(tmp_path, *DEMO, "--act", "*") as first:
+        assert first.stderr is not None
+        first.stderr.readline()  # its first round
+        with worker(tmp_path, *DEMO, "--once") as second:
+            said = ended(second)
+        assert "simulated/demo: worker " in said
+        assert "leads it; this one stands by" in said
+        first.send_signal(signal.SIGTERM)
+        assert first.wait(timeout=PATIENCE_S) == 0
+
+
+@pytest.mark.parametrize("command", ["run", "serve"])
+@pytest.mark.parametrize(
+    "args, words",
+    [
+        (("--kind", "simulatd"), '--kind: "simulatd" matches nothing that is started; did you'),
+        (("--kind", "simulated/demo"), '--kind: "simulated/demo" matches nothing that is started'),
+        (("--act", "simulatd/*"), '--act: "simulatd/*" matches nothing that is started; did you'),
+        (("--act", "simulated"), "write simulated/NAME, or 'simulated/*'"),
+        (("--act", "upgrades/*"), "there is 'simulated/*'"),
+    ],
+)
+def test_a_pattern_that_can_match_nothing_is_an_error(
+    tmp_path: Path, command: str, args: tuple[str, ...], words: str
+) -> None:
+    """Known at the start: nothing runs, and no journal is made."""
+    done = tidegate(tmp_path, command, *DEMO, *args)
+    assert done.returncode == 2, done.stderr
+    assert words in done.stderr
+    assert not (tmp_path / "tidegate.db").exists()
+
+
+def test_a_pattern_that_matches_nothing_that_was_found_is_told(tmp_path: Path) -> None:
+    """Names are known once they are found."""
+    with worker(tmp_path, *DEMO, "--once", "--act", "simulated/dem") as process:
+        said = ended(process)
+    what = '--act "simulated/dem" matches none of the 1 rollout found (simulated/demo)'
+    assert f"Warning: {what}" in said
+
+
+def test_one_pattern_of_several_may_be_for_another_worker(tmp_path: Path) -> None:
+    """Workers may share their settings: what is not here is told, and the rest is acted on."""
+    acts = ("--act", "simulated/*", "--act", "upgrades/*")
+    with worker(tmp_path, "--once", *acts) as process:
+        assert 'Warning: --act: "upgrades/*" matches nothing that is started' in ended(process)
