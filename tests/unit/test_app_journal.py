@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from tests.cli.test_verbs import JOURNALS
-from tests.engine.stage import PARTITION, Process, Stage, Tripwire, set_up
+from tests.engine.stage import DEMO, PARTITION, Process, Stage, Tripwire, set_up
 from tidegate.app.comparison import replay, shadow
 from tidegate.app.documents import RolloutDates
 from tidegate.app.journal.chains import chains_of, verify_chains
@@ -150,3 +150,18 @@ def test_dates_of_an_organisation_come_from_its_last_survey(archive: Archive) ->
     one = when(journals, "pay-prod-1", DatePace(apply_time=Duration(3 * 3600 * SECOND)))
     assert isinstance(one, ClusterForecast)
     assert (one.cluster, one.pace.cluster, one.pace.known_from) == ("pay-prod-1", "3h", "as given")
+
+
+def test_an_assumption_does_not_abort_a_rollout(archive: Archive) -> None:
+    """Nothing was measured yet, and the deadline is short: dates are within it."""
+    strategy = {
+        "type": "ProgressivePerGroup",
+        "progressivePerGroup": {"progressDeadline": "20s"},
+        "onFailure": "rollback",
+    }
+    stage = set_up(archive, Tripwire(), {**DEMO, "strategy": strategy})
+    asyncio.run(Process(stage).round())
+    found = when(Journals(archive, rules_of, stage.clock.at), PARTITION)
+    assert isinstance(found, RolloutDates)
+    assert found.apply_time_from == "assumed: half of its deadline"
+    assert all(each.done_at is not None and each.held_by is None for each in found.items)

@@ -23,7 +23,7 @@ def rollout_dates(
     target: str | None = None,
 ) -> RolloutDates:
     """When each target, or one, is expected to start and to be done."""
-    usual, known_from = usual_pace(entries, pace.apply_time)
+    usual, known_from = usual_pace(entries, pace.apply_time, world.strategy.deadline)
     ahead = copy.copy(state)
     ahead.brakes = world.brakes  # as they are now, not as they were recorded last
     expected = forecast(ahead, now, {}, usual)

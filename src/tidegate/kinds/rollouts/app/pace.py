@@ -13,12 +13,19 @@ ASSUMED = Duration(10 * 60 * SECOND)
 
 
 def usual_pace(
-    entries: Iterable[JournalEntry], given: Duration | None = None
+    entries: Iterable[JournalEntry],
+    given: Duration | None = None,
+    deadline: Duration | None = None,
 ) -> tuple[Duration, str]:
-    """The time a change takes in a rollout, and how that is known."""
+    """The time a change takes in a rollout, and how that is known.
+
+    What is only assumed is within the deadline: an assumption must not make a rollout fail.
+    """
     if given is not None:
         return given, "as given"
     durations = _durations(entries)
+    if not durations and deadline is not None and deadline <= ASSUMED:
+        return Duration(deadline // 2), "assumed: half of its deadline"
     word = f"the median of {len(durations)} here" if durations else "assumed"
     return usual_time(durations, ASSUMED), word
 

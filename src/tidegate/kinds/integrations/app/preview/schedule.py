@@ -96,7 +96,8 @@ class Scheduler:
         brakes = effective(self._book.binding(partition, rules.under_way(state), every))
         health = brakes.health if brakes is not None else ()
         state.brakes = _without_health(brakes)
-        usual, word = usual_pace(self._store.read(partition), self._apply_time)
+        deadline = None if state.declared is None else state.declared.strategy.deadline
+        usual, word = usual_pace(self._store.read(partition), self._apply_time, deadline)
         expected = forecast(state, self._at, {}, usual)
         return RolloutSchedule(
             move=move,
