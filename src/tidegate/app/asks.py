@@ -8,6 +8,7 @@ from msgspec import field
 
 from tidegate.app.consequence import AskConsequence, consequence
 from tidegate.app.journals import Decision, Journals
+from tidegate.app.workers import PartitionWorker
 from tidegate.explain.view import PartitionView
 from tidegate.journal.chain import JournalNote
 from tidegate.journal.facts import Asked, Verb
@@ -49,6 +50,8 @@ class AskReport(Document, frozen=True, kw_only=True):
     reason: str = ""
     # What follows as soon as a worker acts on it.
     leads_to: AskConsequence = field(default_factory=AskConsequence)
+    # The worker that acts on it, if one is running.
+    worker: PartitionWorker
 
 
 class Prepared(msgspec.Struct, frozen=True):
@@ -90,6 +93,7 @@ def prepare(
         expires_at=None if expires_at is None else format_instant(expires_at),
         reason=asked.reason,
         leads_to=consequence(journals, one, fact, actor),
+        worker=one.worker,
     )
     return Prepared(one.partition, fact, report)
 

@@ -14,6 +14,7 @@ from tidegate.app.asks import AskReport, OperatorRequest, prepare, record
 from tidegate.cli.live import actor, confirmed, journals, opened
 from tidegate.cli.moment import ahead
 from tidegate.cli.prompt import ALWAYS, FREE
+from tidegate.cli.render.worker_text import tell_unattended
 from tidegate.cli.setting_options import database_option
 from tidegate.cli.shape import Act
 from tidegate.journal.facts import Verb
@@ -112,6 +113,7 @@ def _answer(name: str, asked: OperatorRequest, database: str, yes: bool) -> None
         confirmed(f"{reach}{_follows(report)}", report.targets, yes, stops=stops)
         record(known, prepared, actor())
     click.echo(f"{_DONE[asked.verb]} {names} for {what}")
+    tell_unattended([report.worker])
 
 
 _DONE = {Verb.APPROVE: "approved", Verb.REJECT: "rejected", Verb.REVOKE: "revoked"}
@@ -159,6 +161,7 @@ def _simple(
         confirmed(f"{reach}{_follows(report)}", moved, yes, free, stops=stops)
         record(known, prepared, actor())
     click.echo(f"{word} {prepared.partition}")
+    tell_unattended([report.worker])
 
 
 @click.command(cls=Act, examples='tidegate pause simulated/demo --reason "incident 42"')

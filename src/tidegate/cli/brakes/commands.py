@@ -23,6 +23,7 @@ from tidegate.cli.brakes.options import (
 )
 from tidegate.cli.live import actor, journals, opened, whoami
 from tidegate.cli.moment import ahead
+from tidegate.cli.render.worker_text import tell_unattended
 from tidegate.cli.setting_options import database_option
 from tidegate.cli.shape import Act, LazyGroup
 from tidegate.model.target import bare
@@ -147,8 +148,10 @@ def exempt(
         revision=revision,
     )
     with opened(rest["database"], writes=True) as store:
-        report = exempt_targets(journals(store), name, exception, actor())
-    click.echo(f"freeze {report.freeze} has an exception until {report.exception.expires}")
+        known = journals(store)
+        report = exempt_targets(known, name, exception, actor())
+        click.echo(f"freeze {report.freeze} has an exception until {report.exception.expires}")
+        tell_unattended(known.workers())
 
 
 @click.command(

@@ -5,6 +5,7 @@ import click
 from tidegate.app.brakes.claims import check_free, claims_of, free_claims
 from tidegate.cli.live import actor, confirmed, journals, opened
 from tidegate.cli.prompt import ALWAYS, FREE
+from tidegate.cli.render.worker_text import tell_unattended
 from tidegate.cli.setting_options import database_option
 from tidegate.cli.shape import Act
 from tidegate.model.counted import counted
@@ -43,4 +44,5 @@ def free(name: str, target: str | None, reason: str, force: bool, yes: bool, dat
             what += f", though {counted(used, 'target')} may still be changing"
         confirmed(what, len(release.items), yes, ALWAYS if used else FREE)
         free_claims(known, release, reason, actor(), force=force)
-    click.echo(f"freed {name}")
+        click.echo(f"freed {name}")
+        tell_unattended(known.workers())

@@ -13,6 +13,7 @@ from tidegate.app.brakes.scope import BrakeScope, LabelSelector
 from tidegate.cli.brakes.reach_text import lift_lines, reach_lines, set_line
 from tidegate.cli.live import actor, confirmed, create_option, journals, opened, whoami
 from tidegate.cli.moment import ahead
+from tidegate.cli.render.worker_text import tell_unattended
 from tidegate.documents.scope_doc import parse_selector
 from tidegate.model.target import bare
 from tidegate.model.time import Instant
@@ -103,6 +104,8 @@ def add(database: str, request: BrakeRequest, *, yes: bool, creates: bool) -> No
 
 def lift(store: Store, brake: str, names: tuple[str, ...], reason: str) -> None:
     """Lift brakes, and say how long each was on."""
-    report = lift_brakes(journals(store), brake, names, reason, actor())
+    known = journals(store)
+    report = lift_brakes(known, brake, names, reason, actor())
     for line in lift_lines(report):
         click.echo(line)
+    tell_unattended(known.workers())

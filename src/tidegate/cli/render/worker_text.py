@@ -47,6 +47,16 @@ def start_words(worker: PartitionWorker | None) -> str:
     return "would start: its worker only observes" if not worker.stale else "would start"
 
 
+def tell_unattended(workers: Iterable[PartitionWorker]) -> None:
+    """That what was just recorded has no effect yet, if so: no worker is running, or none acts."""
+    known = list(workers)
+    if not any(each.leader for each in known):
+        what = "no worker is running on this journal: it takes effect when one does"
+        click.echo(what, err=True)
+    elif known and all(each.acts is False for each in known if each.leader):
+        click.echo("its worker only observes: nothing is acted on", err=True)
+
+
 def trouble_lines(workers: Iterable[PartitionWorker], now: Instant) -> Iterator[str]:
     """What is not shown as it is now, and why; what none acts on."""
     for some in _grouped(each for each in workers if each.stale or each.trouble):
