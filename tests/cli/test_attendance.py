@@ -169,3 +169,27 @@ def test_what_no_worker_acts_on_is_said_to_have_no_effect_yet(
     lead(tmp_path, Look(by="host/7", acts=False, at=SystemClock().now()))
     tidegate(tmp_path, *hold)
     assert "its worker only observes" in tidegate(tmp_path, *args).stderr
+
+
+def test_a_worker_whose_rounds_do_not_end_is_named(tmp_path: Path) -> None:
+    """It leads, and nothing is known to be wrong: what is shown is still that of the last look."""
+    at = ago(tmp_path, 2 * HOUR)
+    lead(tmp_path, Look(by="host/7", acts=True, at=at))
+    done = tidegate(tmp_path, "status").stdout
+    assert "worker host/7 has ended no round since: simulated/demo as of the last look" in done
+
+
+def test_one_failed_round_is_no_alarm(tmp_path: Path) -> None:
+    """It is looked at again within seconds; only what stays unseen needs a person."""
+    ago(tmp_path, 0)
+    lead(tmp_path, Look(by="host/7", acts=True, at=SystemClock().now(), trouble="timed out"))
+    done = tidegate(tmp_path, "status").stdout
+    assert "cannot see it" not in done
+    assert "Action required: none" in done
+
+
+def test_dates_of_a_worker_that_only_observes_say_so(tmp_path: Path) -> None:
+    """They are those that one would keep that acts."""
+    ago(tmp_path, 0)
+    lead(tmp_path, Look(by="host/7", acts=False, at=SystemClock().now()))
+    assert "its worker only observes" in tidegate(tmp_path, "when", PARTITION).stderr

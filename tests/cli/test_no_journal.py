@@ -148,6 +148,7 @@ def test_a_brake_that_covers_nothing_led_says_so(tmp_path: Path) -> None:
         (("approve", "demo", "--group", ""), "--group"),
         (("approve", "demo", "--gate", "g", "--expires", ""), "--expires"),
         (("pause", ""), "NAME"),
+        (("upgrades", "soak", "import", "x.json", "--reason", ""), "--reason"),
         (("free", "", *REASON), "NAME"),
     ],
 )  # fmt: skip

@@ -165,3 +165,19 @@ def test_an_assumption_does_not_abort_a_rollout(archive: Archive) -> None:
     assert isinstance(found, RolloutDates)
     assert found.apply_time_from == "assumed: half of its deadline"
     assert all(each.done_at is not None and each.held_by is None for each in found.items)
+
+
+@pytest.mark.parametrize("hours", [1, 24, 24 * 365])
+def test_time_alone_changes_nothing_where_no_worker_looks(archive: Archive, hours: int) -> None:
+    """A view is the same an hour and a year after the last look; at a moment asked for, it is not.
+
+    A target is in flight, and has an hour to answer.
+    """
+    stage = set_up(archive, Tripwire())
+    asyncio.run(Process(stage).round())
+    last = Journals(archive, rules_of, stage.clock.at).find(PARTITION).view
+    later = Instant(stage.clock.at + hours * 3600 * SECOND)
+    assert Journals(archive, rules_of, later).find(PARTITION).view == last
+    asked_for = Journals(archive, rules_of, later, later).find(PARTITION).view
+    assert asked_for.summary == "Failed"
+    assert last.summary == "Progressing"

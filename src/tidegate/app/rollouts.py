@@ -54,7 +54,7 @@ def status(journals: Journals) -> StatusReport:
         holds |= _holds(view)
         if view.needs.mistakes:
             needs["mistakes in labels"] += len(view.needs.mistakes)
-        if one.worker.leader is not None and (one.worker.stale or one.worker.trouble):
+        if one.worker.leader is not None and one.worker.stale:
             needs["rollouts that cannot be read"] += 1
     if holds:
         needs["holds"] = len(holds)

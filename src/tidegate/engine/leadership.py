@@ -9,6 +9,7 @@ from fnmatch import fnmatchcase
 
 from tidegate.journal.lease import KeptLease, Lease, Look
 from tidegate.machine.clock import Clock
+from tidegate.model.errors import StaleError
 from tidegate.model.time import SECOND, Duration, Instant
 from tidegate.store.port import Store
 
@@ -46,6 +47,8 @@ class Leadership:
 
     def failed(self, partition: str, error: Exception) -> None:
         """A round ended by an error: what is known of the partition grows old."""
+        if isinstance(error, StaleError):  # that another process wrote meanwhile is no trouble
+            return
         self._troubles[partition] = (str(error) or type(error).__name__)[:TROUBLE_MAX]
 
     def _look(self, partition: str) -> Look:

@@ -112,6 +112,8 @@ def _world(asked: WorldQuery, file: str) -> FleetReading:
 
 def _print(dates: RolloutDates) -> None:
     tell_trouble(dates.worker)
+    if dates.worker is not None and dates.worker.leader and dates.worker.acts is False:
+        click.echo("its worker only observes: nothing starts until one acts", err=True)
     takes = parse_duration(dates.apply_time) // SECOND
     click.echo(f"a change takes {takes} s ({dates.apply_time_from})", err=True)
     head = ("GROUP", "TARGET", "STARTS", "DONE", "DEPENDS ON")

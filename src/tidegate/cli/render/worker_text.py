@@ -59,7 +59,7 @@ def tell_unattended(workers: Iterable[PartitionWorker]) -> None:
 
 def trouble_lines(workers: Iterable[PartitionWorker], now: Instant) -> Iterator[str]:
     """What is not shown as it is now, and why; what none acts on."""
-    for some in _grouped(each for each in workers if each.stale or each.trouble):
+    for some in _grouped(each for each in workers if each.stale):
         leader, names = some[0].leader, _named([each.partition for each in some])
         looked = [parse_instant(each.looked_at) for each in some if each.looked_at is not None]
         moment = ""
@@ -70,8 +70,8 @@ def trouble_lines(workers: Iterable[PartitionWorker], now: Instant) -> Iterator[
             yield f"no worker is running, nothing is acted on: {names}{moment}"
         else:
             why = next((each.trouble for each in some if each.trouble), "")
-            cannot = f"worker {leader} cannot see it" + (f" ({why})" if why else "")
-            yield f"{cannot}: {names}{moment}"
+            what = f"cannot see it ({why})" if why else "has ended no round since"
+            yield f"worker {leader} {what}: {names}{moment}"
 
 
 def tell_trouble(worker: PartitionWorker | None) -> None:

@@ -11,7 +11,7 @@ from tidegate.cli.live import confirmed, create_option, opened, whoami
 from tidegate.cli.output import emit_file
 from tidegate.cli.prompt import ALWAYS, FREE
 from tidegate.cli.setting_options import database_option
-from tidegate.cli.shape import Command, LazyGroup
+from tidegate.cli.shape import Act, Command, LazyGroup
 from tidegate.kinds.upgrades.app.soak import (
     ImportedSoak,
     check_soak,
@@ -81,7 +81,7 @@ def export(orgs: tuple[str, ...], folder: str | None, database: str) -> None:
 
 @click.command(
     "import",
-    cls=Command,
+    cls=Act,
     examples="""
     tidegate upgrades soak import soak.json --reason "moving over"
     tidegate upgrades soak import state/ --reason "moving over"       files as state/prod/o-payments
