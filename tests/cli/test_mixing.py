@@ -72,11 +72,46 @@ def test_one_of_them_alone_is_fine(folder: Folder, schemas: str, tag: str) -> No
     assert _run(folder, "check", "--plan").exit_code == 0
 
 
-def test_a_promotion_that_cannot_be_read_is_a_warning_and_no_verdict(folder: Folder) -> None:
+@pytest.mark.parametrize(
+    "line", ["RECONCILE_IMAGE_TAG={tag}", " export  RECONCILE_IMAGE_TAG='{tag}' # why"]
+)
+def test_a_version_moves_however_its_line_is_written(folder: Folder, line: str) -> None:
+    """With `export` or without: what one command reads as a version is one to all."""
+    for schemas, tag in ((A, A), (B, B)):
+        env = f"SCHEMAS_IMAGE_TAG={schemas}\n{line.format(tag=tag)}\n"
+        folder.write(".env", env)
+        if tag == A:
+            git(folder.root, "commit", "-qam", "spell it so")
+            git(folder.root, "branch", "-qf", "main")
+    done = _run(folder, "check", "--plan")
+    assert done.exit_code == 1
+    assert "mixes schemas (.env:1 aaaaaaa → bbbbbbb) with qontract-reconcile (.env:2" in done.stderr
+
+
+@pytest.mark.parametrize("env", ["SCHEMAS_IMAGE_TAG=$(x)\nRECONCILE_IMAGE_TAG=bbbbbbb\n", "A=1\n"])
+def test_versions_that_the_change_made_unreadable_are_refused(folder: Folder, env: str) -> None:
+    """Whether both move is not known, so nothing is run and the file is named."""
+    folder.write(".env", env)
+    done = _run(folder, "check", "--plan")
+    assert done.exit_code == 1, done.output
+    assert "Error: " in done.stderr
+    assert ".env" in done.stderr
+
+
+def test_a_file_that_was_unreadable_before_is_not_the_fault_of_a_change(folder: Folder) -> None:
+    """It is as it was: no version moves in it. A change that fixes it passes."""
+    folder.write(".env", "SCHEMAS_IMAGE_TAG=$(x)\nexport RECONCILE_IMAGE_TAG=aaaaaaa\n")
+    git(folder.root, "commit", "-qam", "break it")
+    git(folder.root, "branch", "-qf", "main")
+    folder.write("resources/tekton/task.yaml", TASK.format(tag=B))
+    assert _run(folder, "check", "--plan").exit_code == 0
+
+
+def test_a_promotion_that_cannot_be_read_refuses_the_change(folder: Folder) -> None:
     folder.write("promotion.yml", "$schema: /tidegate/promotion-1.yml\nnam: x\n")
     git(folder.root, "add", "-A")
     (text,) = _warnings(folder)
     assert text.startswith("which versions move cannot be read: promotion.yml")
     done = _run(folder, "check", "--plan")
-    assert done.exit_code == 0
-    assert f"warning: {text}" in done.stderr
+    assert done.exit_code == 1
+    assert f"Error: {text}" in done.stderr

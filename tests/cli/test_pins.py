@@ -206,6 +206,26 @@ def test_what_is_wrong_says_what_to_write(folder: Path, args: tuple[str, ...], w
     assert words in (str(done.exception) if done.exit_code == 1 else done.stderr)
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("pin", "terraform-resources", "--shard", "app-sre", "--wanted", *PRODUCTION, *WHY),
+        ("unpin", "terraform-users", "--all", *WHY),
+    ],
+)
+def test_what_a_file_that_cannot_be_read_decides_is_not_pinned(
+    folder: Path, words: tuple[str, ...]
+) -> None:
+    """Which image shards want depends on it; another image can be named."""
+    (saas,) = folder.rglob("saas-qontract-manager-int.y*ml")
+    saas.write_text(saas.read_text() + "name: again\n")
+    done = invoked(*words, "--write", code=2)
+    assert "to run is not known: " in str(done.exception)
+    assert '"name" appears twice' in str(done.exception)
+    named = ("pin", "terraform-resources", "--shard", "app-sre", "--image", "abcdef1")
+    invoked(*named, *PRODUCTION, *WHY)
+
+
 def test_a_pin_is_offered_on_whatever_was_merged_meanwhile(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -272,7 +272,8 @@ def renamed(data: Any, value: str) -> Any:
 
 LINES = st.sampled_from(
     ("", "# export T=c", "export TT=1", " export T=2", "export T='a b' # c", 'export T="q"',
-     "export T=", "export T=f929a38  ", "export T=x\t# é", "{% if %}", "\u2028export T=3", "T=4")
+     "export T=", "export T=f929a38  ", "export T=x\t# é", "{% if %}",
+     "\u2028export T=3", "T=4", "exportT=5")
 )  # fmt: skip
 
 
@@ -285,11 +286,13 @@ LINES = st.sampled_from(
 def test_a_line_changes_behind_its_prefix_only(
     lines: list[str], newline: str, ended: bool, value: str
 ) -> None:
-    """Every line that starts so has the value, in its quotes; all others are as they were."""
+    """Every line that sets it has the value, in its quotes; all others are as they were."""
     text, place = newline.join(lines) + newline * ended, LinePlace("export T=")
     were = found(original(text), place)
     assert [each.line for each in were] == [
-        at for at, line in enumerate(lines, start=1) if line.startswith("export T=")
+        at
+        for at, line in enumerate(lines, start=1)
+        if line.strip(" ").removeprefix("export ").startswith("T=")
     ]
     assume(were)
     after = edit(original(text), [Replace(place, value)]).data.decode()

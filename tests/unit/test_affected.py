@@ -5,13 +5,13 @@ from collections.abc import Mapping
 import pytest
 
 from tests.bundles import DEFAULT_TAG, INVENTORY, PRODUCTION, bundle_of
+from tidegate.kinds.integrations.app.check import tag_in
 from tidegate.kinds.integrations.app.estates import estate_in
 from tidegate.kinds.integrations.bundle.section import INTEGRATIONS
 from tidegate.kinds.integrations.core.review.affected import (
     Affected,
     CheckedSide,
     affected_by,
-    tag_in,
 )
 from tidegate.kinds.integrations.core.review.effect import effects_of
 from tidegate.kinds.integrations.core.workloads.estate import Site
@@ -260,8 +260,16 @@ def test_one_that_becomes_another_kind_of_object_is_tried_and_not_called_deleted
         ("RECONCILE_IMAGE_TAG=a\nexport RECONCILE_IMAGE_TAG=b", "b"),
         ("# RECONCILE_IMAGE_TAG=a\nOLD_RECONCILE_IMAGE_TAG=a\n", ""),
         ("RECONCILE_IMAGE_TAG=\n", ""),
-        ("RECONCILE_IMAGE_TAG=$OTHER\n", ""),
     ],
 )
 def test_the_tag_is_read_as_a_shell_would_set_it(text: str, tag: str) -> None:
-    assert tag_in(text) == tag
+    assert tag_in(text.encode()) == tag
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [b"A=1\nRECONCILE_IMAGE_TAG=$OTHER\n", b"B=2\nA='caf\xe9'\n", b"\nRECONCILE_IMAGE_TAG=a b"],
+)
+def test_a_tag_that_another_program_decides_is_not_guessed(raw: bytes) -> None:
+    with pytest.raises(UserError, match=r"\.env:2"):
+        tag_in(raw)

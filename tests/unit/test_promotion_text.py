@@ -66,7 +66,7 @@ def test_all_of_it_is_reported() -> None:
 
 `inc-42`
 
-- **SurveyRequest at this:** `odd`
+- **Check this:** `odd`
 
 | environment | file | now | then |
 | --- | --- | --- | --- |

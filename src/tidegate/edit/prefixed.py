@@ -2,6 +2,9 @@
 
 The value may be in quotes, and keeps them; what follows it may only be a comment. Anything else,
 two values, a `$(…)`, is refused, since what it means is decided by another program.
+
+A prefix that sets a variable of a shell, `TAG=` or `export TAG=`, means that variable however it is
+written: with `export` or without, indented or not.
 """
 
 import re
@@ -21,6 +24,7 @@ _REST = re.compile(
     r"(?:[ \t]+#[^\n]*|[ \t]*)"
 )
 _LINE = re.compile(r"[^\r\n]*")
+_VARIABLE = re.compile(r"[ \t]*(?:export[ \t]+)?(?P<name>[A-Za-z_][A-Za-z0-9_]*)=")
 # What no shell and no reader of YAML gives a meaning of its own, within quotes.
 _VALUE = re.compile(r"[A-Za-z0-9_./:@%+,= -]*")
 
@@ -40,22 +44,35 @@ def find_lines(name: str, text: str, place: LinePlace) -> list[Prefixed]:
     if not place.prefix or "\n" in place.prefix:
         what = f"{shown(place.prefix)} is no beginning of a line"
         raise UserError((Problem("", what, "write one like `export TAG=`"),))
-    return [_read(name, number, line, place.prefix) for number, line in _with(text, place.prefix)]
+    return [_read(name, number, line, at) for number, line, at in _with(text, place.prefix)]
 
 
-def _with(text: str, prefix: str) -> Iterator[tuple[int, re.Match[str]]]:
+def variable_in(prefix: str) -> str:
+    """The variable that a line with this prefix sets in a shell; empty: it sets none."""
+    found = _VARIABLE.fullmatch(prefix)
+    return found["name"] if found else ""
+
+
+def _with(text: str, prefix: str) -> Iterator[tuple[int, re.Match[str], int]]:
+    """The lines with a prefix: their number, the line, and where the prefix ends."""
+    variable = variable_in(prefix)
     number, at = 1, 0
     while at < len(text):
         found = _LINE.match(text, at)
         if found is None:
             return
-        if found[0].startswith(prefix):
-            yield number, found
+        if not variable:
+            end = found.start() + len(prefix) if found[0].startswith(prefix) else None
+        else:
+            set_here = _VARIABLE.match(text, found.start(), found.end())
+            end = set_here.end() if set_here and set_here["name"] == variable else None
+        if end is not None:
+            yield number, found, end
         number, at = number + 1, text.find("\n", at) + 1 or len(text)
 
 
-def _read(name: str, number: int, line: re.Match[str], prefix: str) -> Prefixed:
-    rest = _REST.fullmatch(line.string, line.start() + len(prefix), line.end())
+def _read(name: str, number: int, line: re.Match[str], at: int) -> Prefixed:
+    rest = _REST.fullmatch(line.string, at, line.end())
     if rest is None:
         what = f"{shorten(line[0])} is more than one value"
         raise UserError((Problem(f"{name}:{number}", what, "leave one value on the line"),))

@@ -7,6 +7,9 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from tidegate.bundle.finding import BundleFinding
+from tidegate.edit.edit import read_original
+from tidegate.edit.place import LinePlace
+from tidegate.edit.prefixed import find_lines
 from tidegate.kinds.integrations.app.check_runs import CheckResult
 from tidegate.kinds.integrations.app.comparison import RevisionComparison, Side
 from tidegate.kinds.integrations.bundle.section import INTEGRATIONS
@@ -15,15 +18,15 @@ from tidegate.kinds.integrations.core.review.affected import (
     Case,
     CheckedSide,
     affected_by,
-    tag_in,
     without_data,
 )
 from tidegate.kinds.integrations.core.review.fault import CheckFault
 from tidegate.model.document import Document, Part
-from tidegate.model.errors import NotFoundError
+from tidegate.model.errors import NotFoundError, UserError
 from tidegate.model.problem import nearest_or_all
 
 ENV_FILE = ".env"
+TAG_LINE = LinePlace("export RECONCILE_IMAGE_TAG=")
 # Where the log of a case is.
 LogPath = Callable[[Case], str]
 
@@ -81,7 +84,7 @@ class CheckReport(Document, frozen=True, kw_only=True, tag="Check"):
     mixed: tuple[str, ...]
     runs: tuple[CheckedRun, ...]
     skipped: tuple[SkippedRun, ...]
-    # What is not known or could not be compared; it stops nothing.
+    # What is not known and stops nothing.
     warnings: tuple[str, ...]
     # The result in a sentence.
     summary: str
@@ -104,17 +107,15 @@ def affected_in(
 ) -> Affected:
     """The shards a change affects; on clusters, those that need the data of the bundle are skipped.
 
-    NotFoundError if an integration of the scope does not exist.
+    NotFoundError if an integration of the scope does not exist; UserError if the `.env` file of
+    the head cannot be read: which image is tried depends on it.
     """
     known = [each.name for each in INTEGRATIONS.of(comparison.head.bundle).integrations]
     for name in scope.integrations:
         if name not in known:
             raise NotFoundError("integration", name, nearest_or_all(name, known))
-    texts = [(raw or b"").decode(errors="replace") for raw in comparison.root_file(ENV_FILE)]
-    base, head = (
-        _view(side, text)
-        for side, text in zip((comparison.base, comparison.head), texts, strict=True)
-    )
+    old, new = comparison.root_file(ENV_FILE)
+    base, head = _view(comparison.base, _tag_before(old)), _view(comparison.head, tag_in(new))
     found = affected_by(base, head, comparison.effects, comparison.changed_schemas)
     cases = (each for each in found.cases if scope.takes(each.integration, each.environment))
     skipped = (each for each in found.skipped if scope.takes(each.integration, each.environment))
@@ -122,13 +123,32 @@ def affected_in(
     return without_data(chosen) if on_clusters else chosen
 
 
-def _view(side: Side, env_file: str) -> CheckedSide:
+def tag_in(env_file: bytes | None) -> str:
+    """The tag an `.env` file gives to all who name no image; empty: it gives none.
+
+    UserError if it cannot be read. As in a shell, the last line counts.
+    """
+    if env_file is None:
+        return ""
+    lines = find_lines(ENV_FILE, read_original(ENV_FILE, env_file).text, TAG_LINE)
+    return lines[-1].value if lines else ""
+
+
+def _tag_before(env_file: bytes | None) -> str:
+    """The tag before the change; a file that a change may be there to fix gives none."""
+    try:
+        return tag_in(env_file)
+    except UserError:
+        return ""
+
+
+def _view(side: Side, tag: str) -> CheckedSide:
     declared = INTEGRATIONS.of(side.bundle)
     return CheckedSide(
         estate=side.estate,
         integrations=declared.integrations,
         inventories=declared.inventories,
-        tag=tag_in(env_file),
+        tag=tag,
     )
 
 
@@ -145,7 +165,7 @@ def check_report(
         base=comparison.base.commit,
         head=comparison.head.commit,
         findings=comparison.new_findings,
-        mixed=comparison.mixed,
+        mixed=_mixed(comparison),
         runs=tuple(_run(case, by_case.get(id(case)), log) for case in affected.cases),
         skipped=tuple(SkippedRun(**msgspec.structs.asdict(each)) for each in affected.skipped),
         warnings=tuple(_warnings(comparison)),
@@ -156,7 +176,13 @@ def check_report(
 
 def is_refused(comparison: RevisionComparison) -> bool:
     """Whether nothing is run until the change itself is fixed."""
-    return bool(comparison.new_errors or comparison.mixed)
+    return bool(comparison.new_errors or _mixed(comparison))
+
+
+def _mixed(comparison: RevisionComparison) -> tuple[str, ...]:
+    """Versions that must not move at once and do, or why that is not known."""
+    trouble = comparison.mixed_trouble
+    return (*comparison.mixed, trouble) if trouble else comparison.mixed
 
 
 def _outcome(
@@ -167,6 +193,8 @@ def _outcome(
         return CHANGE_FAULT, "new errors in the bundle"
     if comparison.mixed:
         return CHANGE_FAULT, "schemas and images move at once"
+    if comparison.mixed_trouble:
+        return CHANGE_FAULT, "whether schemas and images move at once is not known"
     if results is None:
         return 0, NOTHING_AFFECTED
     code = exit_code(results)
@@ -188,8 +216,6 @@ def exit_code(results: Sequence[CheckResult]) -> int:
 
 def _warnings(comparison: RevisionComparison) -> Iterator[str]:
     yield from (each.text() for each in comparison.head.troubles)
-    if comparison.mixed_trouble:
-        yield comparison.mixed_trouble
     if comparison.effects.unknown:
         what = "workloads are not known to be there any more: the bundle has errors"
         yield f"{comparison.effects.unknown} {what}"

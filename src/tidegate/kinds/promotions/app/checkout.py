@@ -114,12 +114,20 @@ class PromotionCheckout:
         return self.ports.repositories.schemas(address), written[0]
 
     def needed_schemas(self, version: str) -> str:
-        """The commit of the schemas that a version of the artifact names; empty: it names none."""
+        """The commit of the schemas that a version of the artifact names; empty: it names none.
+
+        UserError if a place is declared for it and does not say it: whether the bundle has these
+        schemas is not known.
+        """
         declared = self.promotion.schemas
         if declared is None or declared.needed is None:
             return ""
-        found = versions_at(Files(self.source, version), SCHEMAS, (declared.needed,)).values
-        return found[0].value if found else ""
+        found = versions_at(Files(self.source, version), SCHEMAS, (declared.needed,))
+        if missing := found.missing.get(SCHEMAS):
+            what = f"the schemas that {version[:SHORT]} needs are not known: {', '.join(missing)}"
+            remedy = "write their commit there, or drop schemas.needed"
+            raise UserError((Problem(self.source_address, what, remedy),))
+        return found.values[0].value
 
     def path(self, file: str, line: int) -> str:
         """A line of a file as people find it in the repository."""

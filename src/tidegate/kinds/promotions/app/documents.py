@@ -74,6 +74,22 @@ class ReachPart(Part, frozen=True, kw_only=True):
     pinned: tuple[PinnedShard, ...]
 
 
+class AbsentEnvironment(Part, frozen=True, kw_only=True):
+    """An environment of the ready-made promotion that the bundle does not have."""
+
+    name: str
+    # Where its version was looked for.
+    places: tuple[str, ...]
+
+
+class RemainingLine(Part, frozen=True, kw_only=True):
+    """A line that still names a version that the promotion replaces."""
+
+    file: str
+    line: int
+    value: str
+
+
 class PromotionPlan(Document, frozen=True, kw_only=True):
     """What a promotion changes, whose work it is, and what every gate says."""
 
@@ -92,6 +108,9 @@ class PromotionPlan(Document, frozen=True, kw_only=True):
     compare: tuple[str, ...]
     shards: tuple[ReachPart, ...]
     warnings: tuple[str, ...]
+    not_found: tuple[AbsentEnvironment, ...] = ()
+    # In any file of the repository, whatever its type; places of environments are left out.
+    remaining: tuple[RemainingLine, ...] = ()
 
 
 class RequestPart(Part, frozen=True, kw_only=True):

@@ -14,11 +14,13 @@ from tidegate.git.port import Repository
 from tidegate.journal.facts import HandledObject
 from tidegate.kinds.promotions.app.checkout import PromotionCheckout
 from tidegate.kinds.promotions.app.documents import (
+    AbsentEnvironment,
     EnvironmentPlan,
     FollowedBranch,
     PinnedShard,
     PromotionPlan,
     ReachPart,
+    RemainingLine,
     VersionEdit,
     author_part,
 )
@@ -52,6 +54,7 @@ from tidegate.kinds.promotions.core.model import (
     compare_link,
 )
 from tidegate.kinds.promotions.core.reasons import PromotionReason
+from tidegate.kinds.promotions.files.remains import RemainingVersion, remains
 from tidegate.kinds.promotions.files.versions import Spot, find_versions, rewritten
 from tidegate.model.errors import StaleError, UserError
 from tidegate.model.plan import Option
@@ -164,6 +167,7 @@ class PlannedPromotion:
             links=links,
             reached=reach.reached,
             warnings=tuple(self._warnings()),
+            remaining=self._remaining(),
         )
 
     def _warnings(self) -> Iterator[str]:
@@ -177,8 +181,6 @@ class PlannedPromotion:
             yield f"the bundle has {wrong}: shards it concerns are not counted (`validate`)"
         comparisons = self._survey.comparisons
         for name in self._shown:
-            for problem in self.checkout.written.unread.get(name, ()):
-                yield f"{problem}: a version that is written there is not changed"
             values = {each.value: each for each in self.world.commits_in(name)}
             if len({comparisons[value].name or value for value in values}) > 1:
                 where = ", ".join(
@@ -281,6 +283,30 @@ class PlannedPromotion:
                 for each in facts.reached
             ),
             warnings=facts.warnings,
+            not_found=tuple(self._absent()),
+            remaining=tuple(
+                RemainingLine(file=each.file, line=each.line, value=each.value)
+                for each in self.facts.remaining
+            ),
+        )
+
+    def _absent(self) -> Iterator[AbsentEnvironment]:
+        """Environments that nothing is known of; where some are selected, others are not meant."""
+        names = {each.name for each in self.world.targets()}
+        for each in () if self.world.to else self.world.promotion.environments:
+            if each.name not in names and not each.follows:
+                yield AbsentEnvironment(name=each.name, places=tuple(map(str, each.places)))
+
+    def _remaining(self) -> tuple[RemainingVersion, ...]:
+        """Where the versions that are replaced still stand afterwards."""
+        root = self.checkout.root
+        values = dict.fromkeys(each.value for each in self._changes(self.moved))
+        return remains(
+            self.checkout.repository,
+            self.checkout.base,
+            {self._survey.comparisons[value].name or value for value in values},
+            {f"{root}{path}": each.data for path, each in self.edited.items()},
+            {(f"{root}{each.file}", each.line) for each in self.world.written},
         )
 
     def _environments(self) -> Iterator[EnvironmentPlan]:

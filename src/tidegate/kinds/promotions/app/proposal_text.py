@@ -12,6 +12,7 @@ from tidegate.git.history import SHORT
 from tidegate.kinds.promotions.app.ports import ReachedShards
 from tidegate.kinds.promotions.core.authors import Author
 from tidegate.kinds.promotions.core.model import WrittenVersion
+from tidegate.kinds.promotions.files.remains import RemainingVersion
 from tidegate.model.counted import counted
 from tidegate.propose.branch_name import branch_part
 
@@ -33,6 +34,8 @@ class ProposalFacts(msgspec.Struct, frozen=True, kw_only=True):
     links: Mapping[str, str] = {}
     reached: tuple[ReachedShards, ...] = ()
     warnings: tuple[str, ...] = ()
+    # Lines that still name a version that is replaced.
+    remaining: tuple[RemainingVersion, ...] = ()
     reason: str = ""
 
 
@@ -73,7 +76,7 @@ def _lines(facts: ProposalFacts) -> Iterator[str]:
         yield code(facts.reason)
     yield ""
     for warning in facts.warnings:
-        yield f"- **SurveyRequest at this:** {code(warning)}"
+        yield f"- **Check this:** {code(warning)}"
     if facts.warnings:
         yield ""
     rows = [
@@ -88,6 +91,11 @@ def _lines(facts: ProposalFacts) -> Iterator[str]:
     yield from table(("environment", "file", "now", "then"), rows)
     yield ""
     yield from _reached(facts.reached)
+    if facts.remaining:
+        yield "The old version still stands in:"
+        yield ""
+        yield from _some([f"- {code(str(each))}" for each in facts.remaining])
+        yield ""
     yield from _authors(facts)
     for old, link in facts.links.items():
         yield f"- [{old[:SHORT]} … {facts.version[:SHORT]}]({link})"

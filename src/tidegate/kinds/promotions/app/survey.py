@@ -209,7 +209,9 @@ def reading_of(checkout: PromotionCheckout, found: PromotionSurvey) -> Promotion
         base=checkout.base,
         written=world.written,
         missing=dict(checkout.unseen),
-        unread=dict(checkout.written.unread),
+        unread={
+            name: tuple(each.why for each in some) for name, some in checkout.written.unread.items()
+        },
         version=world.version,
         relations=dict(world.relations),
         commits=tuple(newest[:COMMITS_MAX]),

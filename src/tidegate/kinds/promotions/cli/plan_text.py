@@ -15,6 +15,8 @@ from tidegate.model.time import format_age, parse_instant
 
 # At most so many shards of an environment are named, and so many commits of one author.
 NAMED_MAX, COMMITS_MAX = 8, 10
+# At most so many lines with the old version are listed.
+REMAINING_MAX = 20
 # Reasons of an environment that needs nothing, and reasons that are shown although they pass.
 _FINISHED = frozenset(("Done", "FollowsBranch"))
 _SHOWN = frozenset(("Forward", "BackwardAllowed", "SchemasSuffice"))
@@ -35,6 +37,16 @@ def plan_lines(plan: PromotionPlan, width: int | None, user: str = "") -> Iterat
     yield from _shards(plan.shards, new)
     for warning in plan.warnings:
         yield f"warning: {warning}"
+    if plan.not_found:
+        yield "environments not found:"
+    for each in plan.not_found:
+        yield f"  {each.name}: {', '.join(each.places)}"
+    if plan.remaining:
+        yield "the old version still stands in:"
+        lines = [f"{each.file}:{each.line} {each.value[:SHORT]}" for each in plan.remaining]
+        yield from (f"  {line}" for line in lines[:REMAINING_MAX])
+        if len(lines) > REMAINING_MAX:
+            yield f"  and {len(lines) - REMAINING_MAX} more (-o json has all)"
 
 
 def _environments(plan: PromotionPlan, width: int | None) -> Iterator[str]:

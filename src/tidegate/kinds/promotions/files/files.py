@@ -2,12 +2,15 @@
 
 from collections.abc import Iterable
 
+import msgspec
+
 from tidegate.edit.edit import read_original
 from tidegate.edit.edits import Original
-from tidegate.edit.tree import Node, documents
+from tidegate.edit.tree import Node, documents, walk
 from tidegate.git.port import Contents
 from tidegate.kinds.promotions.files.patterns import matches
 from tidegate.model.errors import UserError
+from tidegate.model.problem import Problem, shown
 
 # Where references between files of a bundle begin, if there is such a folder.
 DATA = "data/"
@@ -16,6 +19,15 @@ DATA = "data/"
 def root_in(prefix: str) -> str:
     """The root of a bundle in its repository, from the folder it was opened at: above `data/`."""
     return prefix.removesuffix(DATA) if prefix == DATA or prefix.endswith(f"/{DATA}") else prefix
+
+
+class UnreadFile(msgspec.Struct, frozen=True):
+    """A file that something depends on and that does not say it, and why."""
+
+    file: str
+    why: str
+    # It can be read, and has nothing where something should be.
+    absent: bool = False
 
 
 class Files:
@@ -61,16 +73,26 @@ class Files:
 
     def read(self, path: str) -> Original | None:
         """A file, ready to be edited; None: there is no such."""
-        if path not in self._there:
-            return None
         if path not in self._read:
-            ((_, data),) = self._repository.read(self._commit, (f"{self.root}{path}",))
+            data = self.raw(path)
+            if data is None:
+                return None
             self._read[path] = read_original(path, data)
         return self._read[path]
 
+    def raw(self, path: str) -> bytes | None:
+        """The bytes of a file; None: there is no such."""
+        if path not in self._there:
+            return None
+        ((_, data),) = self._repository.read(self._commit, (f"{self.root}{path}",))
+        return data
+
+    def text(self, path: str) -> str:
+        """A file as far as it is text: to search in one that cannot be read otherwise."""
+        return (self.raw(path) or b"").decode(errors="replace")
+
     def documents(self, path: str) -> list[Node]:
         """The YAML documents of a file, read once; none if it does not exist or is not YAML."""
-        self.read(path)
         self.problem(path)
         return self._documents[path]
 
@@ -81,7 +103,7 @@ class Files:
             try:
                 original = self.read(path)
                 if original is not None:
-                    self._documents[path] = documents(path, original.text)
+                    self._documents[path] = _unambiguous(path, documents(path, original.text))
             except UserError as error:
                 self._problems[path] = str(error)
         return self._problems[path]
@@ -89,3 +111,17 @@ class Files:
     def referred(self, reference: str) -> str:
         """The path of the file that `$ref: /…` names."""
         return f"{self._data}{reference.lstrip('/')}"
+
+
+def _unambiguous(path: str, roots: list[Node]) -> list[Node]:
+    """The same documents; UserError if a key stands twice: which of the values is read differs."""
+    for root in roots:
+        for node in walk(root):
+            seen: set[str] = set()
+            for key in (each for each in node.keys if each.kind == "scalar"):
+                if key.value in seen:
+                    what = f"{shown(key.value)} stands twice"
+                    problem = Problem(f"{path}:{key.line}", what, "keep one of them")
+                    raise UserError((problem,))
+                seen.add(key.value)
+    return roots

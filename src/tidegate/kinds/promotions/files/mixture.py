@@ -11,7 +11,13 @@ import msgspec
 from tidegate.kinds.promotions.core.model import SCHEMAS, WrittenVersion
 from tidegate.kinds.promotions.files.declared import promotions
 from tidegate.kinds.promotions.files.files import Files
-from tidegate.kinds.promotions.files.versions import find_versions, versions_at
+from tidegate.kinds.promotions.files.versions import (
+    WrittenVersions,
+    find_versions,
+    versions_at,
+)
+from tidegate.model.errors import UserError
+from tidegate.model.problem import Problem
 
 # So many places are named of each.
 NAMED = 3
@@ -52,15 +58,31 @@ def mixtures(base: Files, head: Files) -> tuple[Mixture, ...]:
         if promotion.schemas is None:
             continue
         places = promotion.schemas.places
-        before, after = (versions_at(each, SCHEMAS, places).values for each in (base, head))
-        schemas = tuple(_moved(before, after))
-        if not schemas:
+        before, after = (versions_at(each, SCHEMAS, places) for each in (base, head))
+        schemas = tuple(_moved(before.values, after.values))
+        unread = tuple(_unread(base, head, (before, after)))
+        if not schemas and not unread:
             continue
-        before, after = (find_versions(each, promotion).values for each in (base, head))
-        others = tuple(_moved(before, after))
-        if others:
+        before, after = (find_versions(each, promotion) for each in (base, head))
+        others = tuple(_moved(before.values, after.values))
+        if schemas and others:
             found.append(Mixture(promotion.name, schemas, others))
+            continue
+        more = tuple(_unread(base, head, (before, after)))
+        if (schemas or unread) and (others or more):
+            raise UserError(tuple(dict.fromkeys((*unread, *more))))
     return tuple(found)
+
+
+def _unread(
+    base: Files, head: Files, found: tuple[WrittenVersions, WrittenVersions]
+) -> Iterator[Problem]:
+    """What a change made unreadable, or readable again: which versions moved is not known."""
+    for written in found:
+        for some in written.unread.values():
+            for each in some:
+                if not each.absent and base.raw(each.file) != head.raw(each.file):
+                    yield Problem("", each.why)
 
 
 def _moved(

@@ -4,14 +4,12 @@ A target is written in its saas file or in a file of its own; its environment is
 namespace, two files away. Only files that can match are read.
 """
 
-from collections.abc import Iterator
-
 import msgspec
 
 from tidegate.edit.place import YamlPlace
 from tidegate.edit.tree import Node
 from tidegate.kinds.promotions.core.model import SaasPlace
-from tidegate.kinds.promotions.files.files import Files
+from tidegate.kinds.promotions.files.files import Files, UnreadFile
 from tidegate.kinds.promotions.files.patterns import literal, matches
 
 SAAS_SCHEMA = "/app-sre/saas-file-2.yml"
@@ -33,61 +31,104 @@ class SaasTarget(msgspec.Struct, frozen=True, kw_only=True):
         return YamlPlace(f"{self.path}.{tail}" if self.path else tail, document=self.document)
 
 
-def targets(files: Files, place: SaasPlace) -> Iterator[SaasTarget]:
+class SaasTargets(msgspec.Struct, frozen=True):
+    """What a place matches, and what may match and is not known."""
+
+    targets: tuple[SaasTarget, ...]
+    # Saas files whose name matches, and files that cannot be read: one unread is a cause to stop.
+    files: tuple[str, ...]
+    unread: tuple[UnreadFile, ...]
+
+
+def saas_targets(files: Files, place: SaasPlace) -> SaasTargets:
     """Every target that a place matches, of any repository."""
+    search = _Search(files, place)
     for path in files.holding(literal(place.saas)):
-        if not path.endswith((".yml", ".yaml")):
-            continue
+        if path.endswith((".yml", ".yaml")):
+            search.look_in(path)
+    return search.result()
+
+
+class _Search:
+    def __init__(self, files: Files, place: SaasPlace) -> None:
+        self._files, self._place = files, place
+        self._targets: list[SaasTarget] = []
+        self._paths: list[str] = []
+        self._unread: dict[UnreadFile, None] = {}
+
+    def result(self) -> SaasTargets:
+        """Everything that was found."""
+        return SaasTargets(tuple(self._targets), tuple(self._paths), tuple(self._unread))
+
+    def look_in(self, path: str) -> None:
+        """Find the targets of one file; a file that is no saas file has none."""
+        files = self._files
+        if (problem := files.problem(path)) and SAAS_SCHEMA in files.text(path):
+            self._unread[UnreadFile(path, problem)] = None
         for at, root in enumerate(files.documents(path)):
             name = text(root, "name")
             is_saas = text(root, "$schema") == SAAS_SCHEMA
-            if is_saas and name and matches(place.saas, name):
-                yield from _in_file(files, place, path, at, root)
+            if is_saas and name and matches(self._place.saas, name):
+                self._paths.append(path)
+                self._in_saas_file(path, at, root)
 
+    def _in_saas_file(self, path: str, document: int, root: Node) -> None:
+        for i, template in enumerate(items(root, "resourceTemplates")):
+            for j, target in enumerate(items(template, "targets")):
+                where = path, f"resourceTemplates[{i}].targets[{j}]", document
+                node: Node | None = target
+                reference = text(target, "$ref")
+                if reference:
+                    where = self._files.referred(reference), "", 0
+                    node, unread = self._referred(path, reference)
+                    if unread is not None:
+                        self._unread[unread] = None
+                note = self._meant(where[0], node) if node is not None else None
+                if note is not None:
+                    url = text(template, "url")
+                    self._targets.append(
+                        SaasTarget(
+                            file=where[0], path=where[1], document=where[2], url=url, note=note
+                        )
+                    )
 
-def _in_file(
-    files: Files, place: SaasPlace, path: str, document: int, root: Node
-) -> Iterator[SaasTarget]:
-    for i, template in enumerate(items(root, "resourceTemplates")):
-        for j, target in enumerate(items(template, "targets")):
-            where = path, f"resourceTemplates[{i}].targets[{j}]", document
-            node: Node | None = target
-            reference = text(target, "$ref")
-            if reference:
-                where = files.referred(reference), "", 0
-                node = next(iter(files.documents(where[0])), None)
-            found = _meant(files, place, node) if node is not None else None
-            if found is not None:
-                yield SaasTarget(
-                    file=where[0],
-                    path=where[1],
-                    document=where[2],
-                    url=text(template, "url"),
-                    note=found,
-                )
+    def _meant(self, path: str, target: Node) -> str | None:
+        """The name of a target if the place matches it; None: it does not."""
+        name = text(target, "name")
+        namespace = text(field(target, "namespace"), "$ref")
+        if self._place.target and not matches(self._place.target, name):
+            return None
+        if self._place.environment and not self._is_of_environment(path, name, namespace):
+            return None
+        return name or namespace.rpartition("/")[2].rpartition(".")[0]
 
-
-def _meant(files: Files, place: SaasPlace, target: Node) -> str | None:
-    """The name of a target if a place matches it; None: it does not."""
-    name = text(target, "name")
-    namespace = text(field(target, "namespace"), "$ref")
-    if place.target and not matches(place.target, name):
-        return None
-    if place.environment:
-        environment = _environment_of(files, namespace)
+    def _is_of_environment(self, path: str, name: str, namespace: str) -> bool:
+        environment, unread = self._environment_of(path, namespace)
         # A target whose environment is unknown is matched by its own name, or its namespace's.
         texts = (environment,) if environment else (name, namespace.rpartition("/")[2])
-        if not any(matches(place.environment, each) for each in texts if each):
-            return None
-    return name or namespace.rpartition("/")[2].rpartition(".")[0]
+        is_meant = any(matches(self._place.environment, each) for each in texts if each)
+        # A name says that a target is meant, and never that it is not.
+        if unread is not None and (not is_meant or self._files.problem(unread.file)):
+            self._unread[unread] = None
+            return False
+        return is_meant
 
+    def _environment_of(self, path: str, namespace: str) -> tuple[str, UnreadFile | None]:
+        """The environment of a namespace, or the file for which it is not known."""
+        root, unread = self._referred(path, namespace)
+        path, reference = self._files.referred(namespace), text(field(root, "environment"), "$ref")
+        if unread is None:
+            root, unread = self._referred(path, reference)
+        return text(root, "name"), unread
 
-def _environment_of(files: Files, namespace: str) -> str:
-    for root in files.documents(files.referred(namespace)) if namespace else ():
-        reference = text(field(root, "environment"), "$ref")
-        for environment in files.documents(files.referred(reference)) if reference else ():
-            return text(environment, "name")
-    return ""
+    def _referred(self, path: str, reference: str) -> tuple[Node | None, UnreadFile | None]:
+        """The document that a file refers to, or why it cannot be read; neither: it names none."""
+        referred = self._files.referred(reference)
+        root = next(iter(self._files.documents(referred)), None) if reference else None
+        if root is not None or not reference:
+            return root, None
+        why = self._files.problem(referred) or f"{path}: {referred} does not exist"
+        return None, UnreadFile(referred, why)
 
 
 def field(node: Node | None, name: str) -> Node | None:

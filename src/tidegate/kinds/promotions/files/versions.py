@@ -4,6 +4,7 @@ A *spot* is one value at one place. A value that is not a commit, `master` for e
 that is followed: it is found and never changed.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 
 import msgspec
@@ -20,13 +21,14 @@ from tidegate.kinds.promotions.core.model import (
 )
 from tidegate.kinds.promotions.core.model import Place as Declared
 from tidegate.kinds.promotions.files.declared import looked_for
-from tidegate.kinds.promotions.files.files import Files
-from tidegate.kinds.promotions.files.patterns import literal
-from tidegate.kinds.promotions.files.saas import SaasTarget, targets
+from tidegate.kinds.promotions.files.files import Files, UnreadFile
+from tidegate.kinds.promotions.files.saas import SaasTarget, saas_targets
 from tidegate.model.errors import UserError
 from tidegate.model.problem import Problem
 
 _YAML = (".yml", ".yaml")
+# A pattern with this part searches; any other names files that should have a version.
+_EVERYWHERE = "**"
 
 
 class Spot(msgspec.Struct, frozen=True):
@@ -36,14 +38,19 @@ class Spot(msgspec.Struct, frozen=True):
     place: Place
 
 
+# What a place has, and the files that should have it and do not say it.
+FoundSpots = tuple[list[Spot], list[UnreadFile]]
+
+
 class WrittenVersions(msgspec.Struct, frozen=True, kw_only=True):
     """Where the versions of a promotion are written now."""
 
     spots: tuple[Spot, ...]
     # Places that are declared and were not found, by environment.
     missing: dict[str, tuple[str, ...]]
-    # Files that may have values and cannot be read, by environment: the file and the cause.
-    unread: dict[str, tuple[str, ...]] = {}
+    # Files that should have values and do not say them, by environment: what is written there is
+    # not known, so that nothing of the environment moves.
+    unread: dict[str, tuple[UnreadFile, ...]] = {}
     # The repositories that saas files name, in order.
     repositories: tuple[str, ...] = ()
 
@@ -73,7 +80,7 @@ def _deployed(files: Files, promotion: Promotion) -> str:
         for environment in promotion.environments
         for place in environment.places
         if isinstance(place, SaasPlace) and not place.parameter
-        for target in targets(files, place)
+        for target in saas_targets(files, place).targets
     }
     called = [url for bare, url in urls.items() if bare.rpartition("/")[2] == promotion.name]
     if len(urls) <= 1 or len(called) == 1:
@@ -95,22 +102,22 @@ class _Finder:
         self._files, self._repository = files, repository
         self._spots: dict[tuple[str, str, str], Spot] = {}
         self._missing: dict[str, tuple[str, ...]] = {}
-        self._unread: dict[str, tuple[str, ...]] = {}
+        self._unread: dict[str, tuple[UnreadFile, ...]] = {}
         self._urls: dict[str, None] = {}
 
     def look(self, environment: str, places: Iterable[Declared]) -> None:
         """Find the values at the places of an environment."""
         for place in places:
-            here = list(
+            here, unread = (
                 self._saas(environment, place)
                 if isinstance(place, SaasPlace)
                 else self._file(environment, place)
             )
-            wrong = tuple(filter(None, map(self._files.problem, self._candidates(place))))
-            if wrong:
-                self._unread[environment] = (*self._unread.get(environment, ()), *wrong)
-            if not here:
-                text = f"{place} ({', '.join(wrong)})" if wrong else str(place)
+            if unread:
+                self._unread[environment] = (*self._unread.get(environment, ()), *unread)
+            if unread or not here:
+                why = "; ".join(dict.fromkeys(each.why for each in unread))
+                text = f"{place} ({why})" if why else str(place)
                 self._missing[environment] = (*self._missing.get(environment, ()), text)
             for spot in here:
                 # Two places may match the same value.
@@ -127,27 +134,24 @@ class _Finder:
             repositories=tuple(self._urls),
         )
 
-    def _candidates(self, place: Declared) -> tuple[str, ...]:
-        """The YAML files in which a place can be."""
-        if isinstance(place, SaasPlace):
-            paths = self._files.holding(literal(place.saas))
-            return tuple(p for p in paths if p.endswith(_YAML))
-        return () if place.line else self._meant(place)
-
-    def _meant(self, place: FilePlace) -> tuple[str, ...]:
-        paths = self._files.matching(place.file, place.without)
-        if not place.key:
-            return paths
-        holding = frozenset(self._files.holding(place.key))
-        return tuple(p for p in paths if p in holding and p.endswith(_YAML))
-
-    def _saas(self, environment: str, place: SaasPlace) -> Iterator[Spot]:
-        for target in targets(self._files, place):
+    def _saas(self, environment: str, place: SaasPlace) -> FoundSpots:
+        found = saas_targets(self._files, place)
+        here: list[Spot] = []
+        unread = list(found.unread)
+        for target in found.targets:
             if self._repository and not same_repository(target.url, self._repository):
                 continue
             if target.url and not place.parameter:
                 self._urls.setdefault(target.url)
-            yield from self._at_target(environment, place, target)
+            spots = tuple(self._at_target(environment, place, target))
+            here += spots
+            if not (spots or place.parameter):
+                why = f"{target.file}: target {target.note or target.path} has no ref"
+                unread.append(UnreadFile(target.file, why, absent=True))
+        if here or unread or not found.files:
+            return here, unread
+        of = f" of {self._repository}" if self._repository else ""
+        return [], [UnreadFile(p, f"{p}: no target{of} is meant", absent=True) for p in found.files]
 
     def _at_target(self, environment: str, place: SaasPlace, target: SaasTarget) -> Iterator[Spot]:
         original = self._files.read(target.file)
@@ -162,13 +166,33 @@ class _Finder:
         for each in here:
             yield Spot(_written(environment, target.file, each, place, target.note), exact)
 
-    def _file(self, environment: str, place: FilePlace) -> Iterator[Spot]:
-        paths = self._meant(place)
-        for path in paths:
-            readable = place.line or not self._files.problem(path)
-            original = self._files.read(path) if readable else None
-            if original is not None:
-                yield from _in_file(environment, place, original, alone=len(paths) == 1)
+    def _file(self, environment: str, place: FilePlace) -> FoundSpots:
+        paths = self._files.matching(place.file, place.without)
+        if place.key:
+            holding = frozenset(self._files.holding(place.key))
+            held = tuple(p for p in paths if p in holding and p.endswith(_YAML))
+        else:
+            held = paths
+        here: list[Spot] = []
+        unread: list[UnreadFile] = []
+        for path in held:
+            why = "" if place.line else self._files.problem(path)
+            try:
+                original = self._files.read(path) if not why else None
+                if original is not None:
+                    here += _in_file(environment, place, original, alone=len(held) == 1)
+            except UserError as error:
+                why = str(error)
+            if why and (not place.key or _sets(self._files.text(path), place.key)):
+                unread.append(UnreadFile(path, why))
+        if not (here or unread) and _EVERYWHERE not in place.file:
+            unread = [UnreadFile(p, f"{p}: it has none", absent=True) for p in paths]
+        return here, unread
+
+
+def _sets(text: str, key: str) -> bool:
+    """Whether a text that is no YAML gives a key a value; a template may only use it."""
+    return re.search(rf"(?<![\w-]){re.escape(key)}[\"']?[ \t]*[:=]", text) is not None
 
 
 def _in_file(

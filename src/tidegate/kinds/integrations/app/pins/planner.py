@@ -81,6 +81,7 @@ async def plan_pin(ground: PinGround, integration: str, request: PinRequest) -> 
         _fits(request.image, aims[0].place.repository)
         images = dict.fromkeys((aim.at for aim in aims), request.image)
     elif request.wanted:
+        _check_sound(ground.view, "pin what runs, or name an image with --image")
         images = _kept(aims)
     else:
         images, idle = await _running(ground, aims, strict=request.but is None)
@@ -116,6 +117,7 @@ async def plan_unpin(ground: PinGround, integration: str, shards: tuple[str, ...
     if not aims:
         what = f"no selected shard of {integration} is pinned"
         raise UserError((Problem("", what, "`tidegate get pins` lists pins"),))
+    _check_sound(ground.view, "fix it first")
     pins = tuple(
         ShardPin(aim=aim, now=aim.place.wanted(aim.unit), image="", then=aim.place.revision)
         for aim in aims
@@ -143,6 +145,14 @@ def _aims(
     if not aims:
         raise UserError((Problem("", f"no shard of {integration} is left to pin", ""),))
     return aims
+
+
+def _check_sound(view: EstateView, remedy: str) -> None:
+    """UserError for a bundle with errors: what shards without a pin are to run depends on it."""
+    if not view.sound:
+        what = f"what shards without a pin are to run is not known: {view.problems[0]}"
+        more = len(view.problems) - 1
+        raise UserError((Problem("", f"{what} (and {more} more)" if more else what, remedy),))
 
 
 def _one_environment(aims: Iterable[PinTarget]) -> None:

@@ -6,7 +6,6 @@ no image. The file of an account is the business of that account's shard alone, 
 else changed.
 """
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 
 import msgspec
@@ -34,10 +33,6 @@ INTEGRATIONS = "/app-sre/integration-1.yml"
 REASONS_MAX = 3
 # What all fields of a shard's own container begin with.
 _CONTAINER = "spec.template.spec.containers[int]."
-_TAG = re.compile(
-    r"""^[ \t]*(?:export[ \t]+)?RECONCILE_IMAGE_TAG=(["']?)([\w.-]+)\1[ \t]*(?:\#.*)?\r?$""",
-    re.MULTILINE,
-)
 Files = Mapping[str, frozenset[str]]
 _Slot = tuple[str, str, int | None]
 
@@ -130,12 +125,6 @@ class CheckedSide(msgspec.Struct, frozen=True, kw_only=True):
     def repository(self) -> str:
         """Where images come from that no place says anything of."""
         return self.estate.site.parameters.get("IMAGE", DEFAULTS["IMAGE"])
-
-
-def tag_in(text: str) -> str:
-    """The tag an `.env` file gives to all who name no image; empty: it gives none."""
-    found = _TAG.findall(text)
-    return str(found[-1][1]) if found else ""
 
 
 def affected_by(base: CheckedSide, head: CheckedSide, effects: Effects, changed: Files) -> Affected:
