@@ -191,7 +191,7 @@ WRONG = [
     (("pin", "terraform-resources", "--shard", "app-sre", "--expires", "2099-13-01"), "month"),
     (("pin", "terraform-resources", "--shard", "app-sre", *PRODUCTION, "--try",
       "quay.io/app-sre/qontract-reconcile:abc"), 'neither a tag nor a digest; write "abc"'),
-    (("unpin", "terraform-resources", "--all"), "is pinned; `tidegate get pins`"),
+    (("unpin", "terraform-resources", "--all"), "bundle; `tidegate unpin terraform-resources/"),
     (("unpin", "terraform-users", *PRODUCTION), "Either --shard NAME or --all"),
     (("unpin", "terraform-users"), "write `tidegate unpin terraform-users --all`"),
     (("unpin", "terraform-users/ter-int-dev"), "unpin terraform-users --shard ter-int-dev`"),
@@ -204,6 +204,19 @@ def test_what_is_wrong_says_what_to_write(folder: Path, args: tuple[str, ...], w
     given = args if "--reason" in args or args[0] == "unpin" else (*args, "--reason", "r")
     done = invoked(*given, "--database", str(folder.parent / "j.db"), code=2)
     assert words in (str(done.exception) if done.exit_code == 1 else done.stderr)
+
+
+def test_each_unpin_names_the_other_pin(folder: Path, tmp_path: Path) -> None:
+    """A shard may be pinned in the bundle and in the journal: what is written next works."""
+    shard, there = "terraform-users/ter-int-dev", ("--database", str(tmp_path / "tidegate.db"))
+    invoked("pin", shard, *WHY, "--yes", "--create", *there)
+    lifted = invoked("unpin", shard, *WHY, *there)
+    advice = "`tidegate unpin terraform-users --shard ter-int-dev`"
+    assert f"{shard} still has an image of its own; in the bundle, write {advice}" in lifted.stderr
+    words = advice.strip("`").split()[1:]
+    invoked(*words, *WHY, "--write", *there)
+    done = invoked(*words, *WHY, *there, code=2)
+    assert f"`tidegate unpin {shard}` takes away one of the journal" in str(done.exception)
 
 
 @pytest.mark.parametrize(

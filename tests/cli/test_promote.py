@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.git_repos import commit, git
+from tests.git_repos import clone, commit, git
 from tests.promoted import SAAS, Play, Source, make_source
 from tests.serving import beside
 
@@ -174,6 +174,32 @@ def test_pending_tells_whose_work_waits_and_for_how_long(play: Play, source: Sou
     assert len(bobs) == 2
 
 
+def test_what_is_reverted_is_not_pending(tmp_path: Path) -> None:
+    """Neither the commit nor its revert, merged or not; a revert of what is promoted waits."""
+    source = make_source(tmp_path / "source")
+    play = Play(tmp_path / "bundle", source)
+    work = clone(source.bare, tmp_path / "work")
+    wrong = commit(work, {"wrong": "1"}, "do it wrong")
+    git(work, "revert", "--no-edit", wrong)
+    again = commit(work, {"again": "1"}, "do it again")
+    git(work, "revert", "--no-edit", again)
+    git(work, "revert", "--no-edit", "HEAD")
+    git(work, "revert", "--no-edit", source.first)
+    git(work, "checkout", "-q", "-b", "side")
+    merged = commit(work, {"side": "1"}, "on the side")
+    git(work, "checkout", "-q", "main")
+    git(work, "merge", "-q", "--no-ff", "--no-edit", "side")
+    git(work, "revert", "--no-edit", "-m", "1", "HEAD")
+    git(work, "push", "-q", "origin", "main")
+    items = play.told("pending", "--to", "jenkins")["items"]
+    found = {each["subject"].partition(" ")[0] for each in items}
+    assert found == {"mend", "number", "faster", "log", "do", "Revert"}
+    assert [e["subject"] for e in items if e["subject"].startswith(("do", "Revert"))] == [
+        "do it again", 'Revert "begin"'
+    ]  # fmt: skip
+    assert not {wrong, merged} & {each["sha"] for each in items}
+
+
 def test_get_promotions_tells_what_is_where(play: Play, source: Source) -> None:
     """Since when, by which commit, and how many commits behind; places that differ are two rows."""
     items = play.told("get", "promotions", "--no-forge")["items"]
@@ -289,6 +315,35 @@ def test_a_commit_that_waits_is_reverted_by_merge_request(tmp_path: Path) -> Non
     branch = f"tidegate/revert-{source.second[:7]}"
     assert git(source.bare, "diff", "--name-status", "main", branch) == "D\tb"
     assert "nothing to revert" in play.run("revert", source.aside).stderr
+
+
+def test_a_revert_is_committed_where_its_branch_can_be_seen(tmp_path: Path) -> None:
+    """In a clone, with the command to look at it; without a clone it can only be pushed."""
+    source = make_source(tmp_path / "source")
+    play = Play(tmp_path / "bundle", source)
+    refused = play.run("revert", source.second, "--commit", "--yes")
+    assert refused.returncode == 2
+    assert "no clone of it here to commit to; use --push or --open-mr" in refused.stderr
+    work = clone(source.bare, tmp_path / "a clone")
+    done = play.run("revert", source.second, "--commit", "--yes", "--source", str(work))
+    assert done.returncode == 0, done.stderr
+    branch = f"tidegate/revert-{source.second[:7]}"
+    assert f"look at it with `git -C '{work}' show {branch}`" in done.stderr
+    assert git(work, "diff", "--name-status", "main", branch) == "D\tb"
+
+
+def test_a_revert_is_offered_to_the_branch_it_was_planned_on(tmp_path: Path) -> None:
+    """The artifact's branch, which need not be the one that its repository names."""
+    source = make_source(tmp_path / "source")
+    play = Play(tmp_path / "bundle", source)
+    git(source.bare, "branch", "release", source.newest)
+    git(source.bare, "branch", "-f", "main", source.first)
+    document = DECLARED.format(image="").replace("  image:", "  branch: release\n  image:")
+    play.edit({"data/promotion.yml": document})
+    done = play.run("revert", source.second, "--push", "--yes")
+    assert done.returncode == 0, done.stderr
+    branch = f"tidegate/revert-{source.second[:7]}"
+    assert git(source.bare, "diff", "--name-status", "release", branch) == "D\tb"
 
 
 def test_what_would_break_the_bundle_is_refused(tmp_path: Path, source: Source) -> None:

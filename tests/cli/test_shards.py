@@ -72,7 +72,8 @@ def test_every_shard_says_what_it_wants_and_runs_and_who_pinned_it(stage: Stage)
     items = {str(each["shard"]): each for each in stage.items(*USERS)}
     assert len(items) == 25
     pinned = items.pop("terraform-users/ter-int-dev")
-    assert (pinned["wants"], pinned["runs"], pinned["behind"]) == ("f929a38", "f929a38", 1)
+    # No journal has its image: it may be older than the others', or newer.
+    assert (pinned["wants"], pinned["runs"], pinned["behind"]) == ("f929a38", "f929a38", None)
     assert str(pinned["pinnedBy"]).startswith(PINNED)
     for each in items.values():
         assert (each["wants"], each["runs"], each["behind"]) == ("ed21267", "ed21267", 0)

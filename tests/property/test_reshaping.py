@@ -4,7 +4,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.bundles import INVENTORY, PRODUCTION, bundle_of
+from tidegate.kinds.integrations.app.shards import row_in
 from tidegate.kinds.integrations.bundle.section import INTEGRATIONS
+from tidegate.kinds.integrations.core.review.proof import proof_of
 from tidegate.kinds.integrations.core.waves.reshape import (
     Share,
     owners_of,
@@ -20,6 +22,8 @@ from tidegate.kinds.integrations.core.workloads.estate import (
     pieces_of,
 )
 from tidegate.kinds.integrations.core.workloads.live import LiveWorkload, Pod, workload_of
+from tidegate.kinds.integrations.fleet.snapshot import NamespaceSnapshot
+from tidegate.kubernetes.port import DEPLOYMENT, Object
 from tidegate.model.problem import Problems
 
 ACCOUNTS = ("app-int-example-01", "ter-int-dev", "app-sre")
@@ -135,3 +139,35 @@ def test_a_pod_that_is_ending_owns_its_keys_until_it_is_gone() -> None:
     assert one.old == ("w",)
     job = Pod(uid="u", name="p", workload="w", image="i", env={**env, "RUN_ONCE": "true"})
     assert reshapes_of(place_of("{strategy: static, shards: 4}"), owners_of((), (job,))) == []
+
+
+@given(_places, _places)
+def test_what_another_set_still_does_is_not_said_to_run_nothing(
+    old: ManagedPlace, new: ManagedPlace
+) -> None:
+    """A unit whose set has to wait for another runs what that one runs, and says what it waits for.
+
+    Others are as they are: what is not applied runs nothing.
+    """
+    workloads = running(old)
+    objects = {name: Object(DEPLOYMENT, "n", name, name, "1", True, {}) for name in workloads}
+    snapshot = NamespaceSnapshot(workloads, {}, objects, True, {})
+    waiting = {
+        unit.name: each
+        for each in reshapes_of(new, owners_of(workloads.values(), ()))
+        for unit in each.units
+    }
+    for unit in new.units:
+        row = row_in(new, unit, snapshot)
+        proof = proof_of(new, unit, row, workloads, {})
+        if all(shard.workload in workloads for shard in unit.shards):
+            continue
+        reshape = waiting.get(unit.name)
+        assert row.resharding == (reshape is not None)
+        if reshape is not None:
+            assert row.runs
+            assert row.runs in proof.running
+            assert row.note.startswith(reshape.words)
+            assert proof.why == row.note
+        elif not any(shard.workload in workloads for shard in unit.shards):
+            assert (row.runs, row.note) == ("", "not applied yet")

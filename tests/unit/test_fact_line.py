@@ -124,7 +124,9 @@ LINES: list[tuple[Fact, str]] = [
         Decided(now=LATER, mode=Mode.OBSERVE, summary=Summary.WAITING, tasks=PLAN.tasks[:1]),
         "Waiting; would apply a",
     ),
-    (Acted(key="k", target="a", outcome=TaskOutcome.DONE), "done"),
+    (Acted(key="k", target="a", outcome=TaskOutcome.DONE), "accepted"),
+    (Acted(key="k", target="a", outcome=TaskOutcome.DONE, detail="applied"), "accepted"),
+    (Acted(key="k", target="a", outcome=TaskOutcome.DONE, detail="url/1"), "accepted: url/1"),
     (
         Acted(key="k", target="a", outcome=TaskOutcome.FAILED, detail="no answer"),
         "failed: no answer",

@@ -86,6 +86,10 @@ class TaskOutcome(enum.Enum):
     DROPPED = "dropped"  # no longer wanted when its turn came: a hold, another plan
 
 
+# What clusters say of a change that they took.
+_APPLIED = "applied"
+
+
 class Acted(Fact, frozen=True, tag="acted", kw_only=True, omit_defaults=True):
     """What came of one action."""
 
@@ -97,8 +101,11 @@ class Acted(Fact, frozen=True, tag="acted", kw_only=True, omit_defaults=True):
     refused: bool = False
 
     def line(self) -> str:
-        """The outcome, and its detail."""
-        return f"{self.outcome.value}: {self.detail}" if self.detail else self.outcome.value
+        """The outcome, and its detail; whether the target runs it is seen later."""
+        is_done = self.outcome is TaskOutcome.DONE
+        word = "accepted" if is_done else self.outcome.value
+        told = self.detail and not (is_done and self.detail == _APPLIED)
+        return f"{word}: {self.detail}" if told else word
 
 
 class Braked(Fact, frozen=True, tag="braked", kw_only=True, omit_defaults=True):

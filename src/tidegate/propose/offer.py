@@ -33,6 +33,8 @@ class Offer(msgspec.Struct, frozen=True, kw_only=True):
     # Of the commit; empty: the title.
     message: str = ""
     labels: tuple[str, ...] = ()
+    # The branch it is for; empty: the one that changes of the repository are merged into.
+    target: str = ""
 
 
 class OfferOptions(msgspec.Struct, frozen=True, kw_only=True):

@@ -12,6 +12,7 @@ Settings: FORGE_SETTINGS.
 """
 
 import functools
+import shlex
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
@@ -95,18 +96,23 @@ class Proposing:
         """Whether anything is to be done besides showing the change."""
         return self.write or any(self._offers.values())
 
+    @property
+    def _is_pushed(self) -> bool:
+        return self._offers["push"] or self._offers["open"]
+
     def carry_out(
         self,
         offer: "Offer",
-        folder: Path,
+        folder: Path | None,
         settings: Settings,
         output: str = "table",
         repository: "Repository | None" = None,
     ) -> "ProposedChange | None":
         """Change the repository that a folder is in as far as the flags say, and print each step.
 
-        Another repository can be passed; it has no files to edit here. With JSON or YAML output the
-        steps are printed on stderr.
+        Another repository can be passed; it has no files to edit here. The folder is then a clone
+        of it; None: there is none, so that a branch in it is nowhere to be seen. With JSON or YAML
+        output the steps are printed on stderr.
         """
         to_stderr = output != "table"
         if not self.wanted:
@@ -116,15 +122,23 @@ class Proposing:
         from tidegate import wiring
 
         if self.write and repository is not None:
-            raise click.UsageError("--write: there is no working tree of it here; use --commit")
-        repository = repository or wiring.repository(folder)
-        if self.write:
+            raise click.UsageError("--write: there is no working tree of it here; use --push")
+        if folder is None and not self._is_pushed:
+            raise click.UsageError(
+                "--commit: there is no clone of it here to commit to; use --push or --open-mr, "
+                "or name your clone with --source"
+            )
+        if repository is None:
+            assert folder is not None, "a repository or the folder it is in"
+            repository = wiring.repository(folder)
+        if self.write and folder is not None:
             _print(_written(repository, offer, folder), to_stderr)
         if not any(self._offers.values()):
             return None
         done = self._proposed(repository, offer, settings)
         _print(_step_lines(done, repository.url), to_stderr)
-        _print(_next_lines(done), to_stderr=True)
+        elsewhere = folder if folder is not None and not _is_here(folder) else None
+        _print(_next_lines(done, elsewhere), to_stderr=True)
         return done
 
     def _proposed(
@@ -137,7 +151,7 @@ class Proposing:
 
         furthest = next(name for name, wanted in self._offers.items() if wanted)
         upto = Upto[furthest.upper()]
-        target = self.target or repository.branch()
+        target = self.target or offer.target or repository.branch()
         if upto > Upto.COMMIT:
             what = "Open a merge request" if upto is Upto.OPEN else "Push a branch"
             confirm(f'{what} for "{offer.title}" into {target}?', self.yes)
@@ -226,14 +240,22 @@ def _step_lines(done: "ProposedChange", url: str) -> Iterator[str]:
         yield f"merge request {words[done.requested]}: {done.request.url}"
 
 
-def _next_lines(done: "ProposedChange") -> Iterator[str]:
-    """What to run next."""
+def _is_here(folder: Path) -> bool:
+    """Whether a folder is in the repository that the command runs in."""
+    from tidegate import wiring
+
+    return wiring.working_tree(Path.cwd()) == wiring.working_tree(folder)
+
+
+def _next_lines(done: "ProposedChange", elsewhere: Path | None) -> Iterator[str]:
+    """What to run next; in the clone of another repository, with its path."""
     from tidegate.propose.change import StepResult
 
     if not done.commit:
         return
     if done.pushed is StepResult.NONE:
-        yield f"look at it with `git show {done.branch}`; --push or --open-mr offers it"
+        at = f" -C {shlex.quote(str(elsewhere))}" if elsewhere is not None else ""
+        yield f"look at it with `git{at} show {done.branch}`; --push or --open-mr offers it"
     elif done.request is None:
         yield "run the same with --open-mr to open a merge request"
     else:

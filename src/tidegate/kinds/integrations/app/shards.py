@@ -7,9 +7,16 @@ from collections.abc import Iterable, Mapping
 import msgspec
 
 from tidegate.kinds.integrations.app.estate import EstateView, FindCluster, open_clusters
-from tidegate.kinds.integrations.core.sharding.inventory import Past, ShardRow, row_of
+from tidegate.kinds.integrations.core.sharding.inventory import (
+    Past,
+    ShardRow,
+    resharded,
+    row_of,
+)
+from tidegate.kinds.integrations.core.waves.reshape import Reshape, reshapes_of
 from tidegate.kinds.integrations.core.waves.trial import ShardRun
 from tidegate.kinds.integrations.core.workloads.estate import ManagedPlace, Unit, kind_of, pieces_of
+from tidegate.kinds.integrations.fleet.reshard import owners_in
 from tidegate.kinds.integrations.fleet.snapshot import (
     NamespaceSnapshot,
     NamespaceSnapshots,
@@ -57,7 +64,8 @@ class ShardReport(Part, frozen=True, kw_only=True):
     of: int
     last_run: LastRun | None
     # How many images newer than the one it runs there are, and since when.
-    behind: int
+    # None: not known, for an image of its own that its place never had.
+    behind: int | None
     behind_since: str | None
     note: str | None
 
@@ -174,7 +182,7 @@ def row_in(
     names = [shard.workload for shard in unit.shards]
     ours = all(snapshot.objects[name].ours for name in names if name in snapshot.objects)
     moved_by = f"rollout {place.partition}" if place.managed.rollout is not None else ""
-    return row_of(
+    row = row_of(
         place,
         unit,
         kind,
@@ -185,6 +193,16 @@ def row_in(
         moved_by=moved_by,
         past=past,
     )
+    reshape = _reshape_of(place, unit, snapshot)
+    return row if reshape is None else resharded(row, reshape)
+
+
+def _reshape_of(place: ManagedPlace, unit: Unit, snapshot: NamespaceSnapshot) -> Reshape | None:
+    """The resharding that a unit without all its workloads waits for; None: there is none."""
+    if all(shard.workload in snapshot.workloads for shard in unit.shards):
+        return None
+    every = reshapes_of(place, owners_in(place, snapshot))
+    return next((each for each in every if unit in each.units), None)
 
 
 def pasts_in(store: Store, partitions: Iterable[str]) -> dict[str, Past]:

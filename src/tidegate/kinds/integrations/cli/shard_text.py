@@ -76,7 +76,7 @@ def _ended(run: LastRun | None) -> str:
 
 def _behind(shard: ShardReport, now: Instant) -> str:
     if not shard.behind:
-        return "-"
+        return "-" if shard.behind == 0 else "?"
     noun = "image" if shard.behind == 1 else "images"
     ago = f", {_age(shard.behind_since, now)}" if shard.behind_since is not None else ""
     return f"{shard.behind} {noun}{ago}"

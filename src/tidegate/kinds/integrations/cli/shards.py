@@ -44,7 +44,7 @@ WATCH_S = 2.0
     """,
 )
 @estate_options("runs.through", "runs.port", "runs.prometheus", "runs.clusterLabel")
-@click.option("--behind", is_flag=True, help="Only those that do not run the newest image.")
+@click.option("--behind", is_flag=True, help="Only those that are or may be behind.")
 @click.option("--no-runs", is_flag=True, help="Do not ask pods how their runs ended.")
 @click.option("-w", "--watch", is_flag=True, help="Keep showing it.")
 @click.option("--no-headers", is_flag=True, help="Leave the head of the table out.")
@@ -62,7 +62,7 @@ def get_shards(
     for _ in again(watch, WATCH_S):
         found = _listed(asked, units, ask_runs=not no_runs)
         troubles = found.troubles
-        chosen = tuple(each for each in found.items if each.behind or not behind)
+        chosen = tuple(each for each in found.items if each.behind != 0 or not behind)
         _print(asked, ShardList(items=chosen, troubles=troubles), output, no_headers)
         tell_troubles(troubles)
     if troubles or not asked.sound:

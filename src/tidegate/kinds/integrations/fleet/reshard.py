@@ -55,7 +55,7 @@ class Resharding:
                 # The bundle wants something else by now: whatever is there is looked at anew.
                 del self._known[partition]
                 self._over_at.pop(partition, None)
-        for each in reshapes_of(place, _owners(place, snapshot)):
+        for each in reshapes_of(place, owners_in(place, snapshot)):
             known_one = self._known.get(each.partition)
             if known_one is not None:
                 # A workload that is drained already is of the old set all the same.
@@ -142,7 +142,7 @@ class Resharding:
         return f"{len(unit.shards)} started"
 
 
-def _owners(place: ManagedPlace, snapshot: NamespaceSnapshot) -> Iterator[KeyOwner]:
+def owners_in(place: ManagedPlace, snapshot: NamespaceSnapshot) -> Iterator[KeyOwner]:
     """Every owner of this integration here, as far as it is ours to end."""
     name = place.integration.name
     others = {

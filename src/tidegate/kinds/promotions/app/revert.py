@@ -23,10 +23,12 @@ class PlannedRevert(msgspec.Struct, frozen=True):
     document: RevertPlan
     repository: Repository
     commit: Commit
+    # The branch that it was planned on; empty: the one that changes are merged into.
+    target: str = ""
 
     def offer(self, reason: str) -> Offer:
         """The revert, ready to be offered; its description mentions the author."""
-        return offer_of(self.commit, reason)
+        return msgspec.structs.replace(offer_of(self.commit, reason), target=self.target)
 
 
 async def plan_revert(
@@ -46,7 +48,8 @@ def _plan(
     checkout = PromotionCheckout(ports, name)
     repository = checkout.repository if here else checkout.source
     sha = repository.resolve(revision)
-    tip = repository.tip(target or ("" if here else checkout.promotion.artifact.branch))
+    target = target or ("" if here else checkout.promotion.artifact.branch)
+    tip = repository.tip(target)
     if repository.ancestry(sha, tip) not in (Ancestry.AHEAD, Ancestry.SAME):
         what = f"{sha[:10]} is not in {tip[:10]}: there is nothing to revert"
         raise UserError((Problem("", what, "name a commit of that branch"),))
@@ -61,7 +64,7 @@ def _plan(
             for path, content in sorted(files.items())
         ),
     )
-    return PlannedRevert(document, repository, commit)
+    return PlannedRevert(document, repository, commit, target)
 
 
 def offer_of(commit: Commit, reason: str) -> Offer:

@@ -81,6 +81,15 @@ class ArtifactHistory:
         except UserError:
             return ""
 
+    def merged_in(self, merge: str) -> tuple[str, ...]:
+        """The commits that a merge brought in; none: it is no merge, or not here."""
+        try:
+            name = self._source.resolve(merge)
+            found = self._source.between(self._source.resolve(f"{name}^1"), name)
+        except UserError:
+            return ()
+        return tuple(each.sha for each in found)
+
     def compare(self, old: str, new: str) -> Comparison:
         """How a commit relates to a written value, and the commits between them."""
         name = self.name_of(old)

@@ -18,7 +18,12 @@ from tidegate.kinds.promotions.app.documents import (
 )
 from tidegate.kinds.promotions.app.ports import PromotionPorts
 from tidegate.kinds.promotions.app.survey import HEAD, ArtifactHistory
-from tidegate.kinds.promotions.core.backlog import PendingCommit, overdue, pending_in
+from tidegate.kinds.promotions.core.backlog import (
+    PendingCommit,
+    overdue,
+    pending_in,
+    without_reverted,
+)
 from tidegate.kinds.promotions.core.model import WrittenVersion
 from tidegate.model.errors import TidegateError
 from tidegate.model.time import Instant, format_second
@@ -190,7 +195,8 @@ def _lacking(
         found = history.compare(written.value, newest)
         if found.relation.ancestry is Ancestry.UNKNOWN:
             warnings.append(_unknown(checkout, written))
-        lacks[written.environment] = (*lacks.get(written.environment, ()), *found.brings)
+        brings = without_reverted(found.brings, history.merged_in)
+        lacks[written.environment] = (*lacks.get(written.environment, ()), *brings)
     return lacks
 
 

@@ -47,4 +47,8 @@ def revert(
         click.echo(f"  {file.path} {'deleted' if file.deleted else 'set back'}")
     elsewhere = None if here else planned.repository
     offer = planned.offer(proposing.reason)
-    proposing.carry_out(offer, Path(settings.bundle), settings, repository=elsewhere)
+    clone = Path(settings.source) if settings.source else None
+    folder = Path(settings.bundle) if here else clone
+    if folder is not None and not here and not (folder / ".git").exists():
+        folder = None
+    proposing.carry_out(offer, folder, settings, repository=elsewhere)

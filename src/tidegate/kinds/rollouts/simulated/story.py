@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from tidegate.explain.sentence import sentence
 from tidegate.explain.table import first_shut
+from tidegate.kinds.rollouts.core.explain.table import failed_words
 from tidegate.kinds.rollouts.simulated.run import SimulatedStep
 from tidegate.kinds.rollouts.wire.scenario_doc import Scenario, ScenarioEvent, ScenarioVerb
 from tidegate.model.plan import ChangeKind, Event
@@ -164,7 +165,7 @@ def closing(scenario: Scenario, steps: list[SimulatedStep]) -> list[str]:
     took = format_age(last.at - scenario.start)
     parts = [f"{last.plan.summary.value} after {took}", f"{done} of {counted} done"]
     if failed:
-        parts.append(f"{failed} failed")
+        parts.append(failed_words(last.plan, failed))
     lines = [" · ".join(parts)]
     undone: dict[str, int] = {}
     for i, state in enumerate(last.plan.states):

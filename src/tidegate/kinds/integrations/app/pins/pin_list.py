@@ -139,7 +139,7 @@ def _pin(
     ends = note.expires_at if note is not None else None
     past = past or Past()
     # How far an image is behind that no journal has is not known.
-    known = any(name == aim.image for name, _ in past.revisions)
+    known = past.has(aim.image)
     count, since = behind(aim.place.revision, aim.image, past)
     return BundlePin(
         name=aim.unit.name,

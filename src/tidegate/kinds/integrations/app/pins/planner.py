@@ -115,8 +115,9 @@ async def plan_unpin(ground: PinGround, integration: str, shards: tuple[str, ...
     loose = sorted({aim.unit.name for aim in every} - names)
     warnings = [f"not pinned in the bundle: {listed(loose)}"] if shards and loose else []
     if not aims:
-        what = f"no selected shard of {integration} is pinned"
-        raise UserError((Problem("", what, "`tidegate get pins` lists pins"),))
+        what = f"no selected shard of {integration} is pinned in the bundle"
+        remedy = f"`tidegate unpin {every[0].unit.name}` takes away one of the journal"
+        raise UserError((Problem("", what, f"{remedy}; `tidegate get pins` lists both"),))
     _check_sound(ground.view, "fix it first")
     pins = tuple(
         ShardPin(aim=aim, now=aim.place.wanted(aim.unit), image="", then=aim.place.revision)

@@ -337,6 +337,9 @@ def _lift(names: tuple[str, ...], reason: str, merged: Merged) -> None:
     except UserError as error:  # no such pin, or no journal
         hint = next(filter(None, (_pinned_in_bundle(name, merged) for name in plain)), "")
         raise click.UsageError(f"{error.text()}{hint}") from None
+    for name in plain:
+        if hint := _pinned_in_bundle(name, merged):
+            click.echo(f"note: {name} still has an image of its own{hint}", err=True)
 
 
 def _pinned_in_bundle(name: str, merged: Merged) -> str:

@@ -62,6 +62,8 @@ def proof_of(
         running = {revision_of(image, place.repository) for image in images}
     else:
         running = {_called(pod, promised, place.repository) for pod in its}
+    if row.resharding:
+        running |= {row.runs}
     return Proof(
         row=row,
         running=tuple(sorted(running)),
@@ -86,6 +88,8 @@ def _why(
     pods: Mapping[str, Sequence[Pod]],
 ) -> str:
     """Why it is not as promised: the first thing that is wrong with any part of it."""
+    if row.resharding:
+        return row.note
     for shard in unit.shards:
         workload = workloads.get(shard.workload)
         if workload is None:

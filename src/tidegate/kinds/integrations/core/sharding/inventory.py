@@ -4,14 +4,17 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
+from tidegate.kinds.integrations.core.waves.reshape import Reshape
 from tidegate.kinds.integrations.core.waves.shard_state import revisions_in
 from tidegate.kinds.integrations.core.waves.trial import ShardRun
 from tidegate.kinds.integrations.core.workloads.estate import ManagedPlace, Unit
 from tidegate.kinds.integrations.core.workloads.live import LiveWorkload, Pod
 from tidegate.model.time import Instant
-from tidegate.registry.image import digest_of, is_same
+from tidegate.registry.image import digest_of, is_same, revision_of
 
 MIXED = "mixed"
+# So many workloads of an old set are named.
+OLD_NAMED = 2
 _ID_MARK = "sha256:"
 
 
@@ -19,6 +22,10 @@ class Past(msgspec.Struct, frozen=True):
     """The images a place was to run, oldest first, and since when each."""
 
     revisions: tuple[tuple[str, Instant], ...] = ()
+
+    def has(self, revision: str) -> bool:
+        """Whether an image is one of them."""
+        return any(name == revision for name, _ in self.revisions)
 
 
 class ShardRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -42,11 +49,14 @@ class ShardRow(msgspec.Struct, frozen=True, kw_only=True):
     of: int = 0
     # How its last run ended, and how many there were; None: not known.
     last_run: ShardRun | None = None
-    # How many images newer than the one it runs there are for its place, and since when.
-    behind: int = 0
+    # How many images newer than the one it runs there are for its place, and since when; None:
+    # not known, since its own image was never that of its place.
+    behind: int | None = 0
     behind_since: Instant | None = None
     # Why it does not run what it wants; or that it is not ours.
     note: str = ""
+    # What it runs, it runs in the shards of before.
+    resharding: bool = False
 
     @property
     def is_current(self) -> bool:
@@ -77,7 +87,12 @@ def row_of(
     revisions = revisions_in(unit, workloads, pods, wants, place.repository)
     running = revisions.pop() if len(revisions) == 1 else ""
     shown = running or (MIXED if found else "")
-    late, since = behind(place.revision, running, past or Past())
+    past = past or Past()
+    late: int | None
+    late, since = behind(place.revision, running, past)
+    if late and unit.pinned_by and not past.has(running):
+        # An image of its own that the place never had may as well be newer.
+        late, since = None, None
     return ShardRow(
         shard=unit.name,
         integration=place.integration.name,
@@ -97,6 +112,15 @@ def row_of(
         behind_since=since,
         note=_note(unit, found, wants, shown, ours=ours, moved_by=moved_by),
     )
+
+
+def resharded(row: ShardRow, reshape: Reshape) -> ShardRow:
+    """A row of a set that takes the place of another, which does its work until it has ended."""
+    runs = row.runs or revision_of(reshape.image, reshape.place.repository)
+    note = f"{reshape.words}: {', '.join(reshape.old[:OLD_NAMED])}"
+    more = len(reshape.old) - OLD_NAMED
+    of = f"{note} and {more} more" if more > 0 else note
+    return msgspec.structs.replace(row, runs=runs, note=f"{of} first has to end", resharding=True)
 
 
 def _note(

@@ -23,6 +23,7 @@ from tidegate.explain.sentence import opens, sentence
 from tidegate.explain.table import first_shut
 from tidegate.kinds.rollouts.core.course import CourseMode as Rules
 from tidegate.kinds.rollouts.core.decide import RolloutPlan
+from tidegate.kinds.rollouts.core.explain.table import failed_words
 from tidegate.kinds.rollouts.core.strategy import Rollout
 from tidegate.kinds.rollouts.core.summary import Summary
 from tidegate.kinds.rollouts.core.world import RolloutWorld
@@ -86,7 +87,7 @@ def _standing(plan: RolloutPlan) -> str:
     done, counted = sum(t.done for t in tallies), sum(t.counted for t in tallies)
     failed = sum(t.failed for t in tallies)
     parts = [f"{done} of {counted} done"]
-    parts += [f"{failed} failed"] if failed else []
+    parts += [failed_words(plan, failed)] if failed else []
     parts += [f"{len(plan.started)} start now"] if plan.started else []
     return ", ".join(parts)
 

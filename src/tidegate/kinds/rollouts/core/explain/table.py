@@ -1,6 +1,7 @@
 """A rollout plan in words: one line for it, and what each target is doing."""
 
 from tidegate.kinds.rollouts.core.decide import RolloutPlan
+from tidegate.kinds.rollouts.core.summary import Summary
 from tidegate.kinds.rollouts.core.world import RolloutWorld
 from tidegate.model.target import State, Status, Target
 
@@ -32,6 +33,12 @@ def state_word(world: RolloutWorld, plan: RolloutPlan, position: int) -> str:
     return human_state(world.targets[position], plan.states[position])
 
 
+def failed_words(plan: RolloutPlan, failed: int) -> str:
+    """How many failed; of a rollout that succeeded, that so many were allowed to."""
+    within = ", within budget" if plan.summary is Summary.SUCCEEDED else ""
+    return f"{failed} failed{within}"
+
+
 def headline(world: RolloutWorld, plan: RolloutPlan) -> str:
     """The rollout on one line."""
     tallies = [report.tally for report in plan.groups]
@@ -42,7 +49,7 @@ def headline(world: RolloutWorld, plan: RolloutPlan) -> str:
         parts.append(f"revision {plan.course.revision}")
     parts.append(f"{done} of {counted} done")
     if failed:
-        parts.append(f"{failed} failed")
+        parts.append(failed_words(plan, failed))
     if plan.started:
         parts.append(f"{len(plan.started)} start now")
     if plan.course.revision != world.revision and world.revision is not None:
