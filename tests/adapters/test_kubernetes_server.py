@@ -158,6 +158,8 @@ def test_nothing_queues_for_a_server_that_is_not_there() -> None:
         await found.close()
         assert all(isinstance(each, OutsideError) for each in told)
         assert all("cannot be reached at 127.0.0.1" in str(each) for each in told)
+        assert all("Connection refused" in str(each) for each in told)
+        assert all("check its address" in str(each) for each in told)
 
     # If they took turns at finding out, it would be a hundred seconds.
     asyncio.run(asyncio.wait_for(story(), 50))

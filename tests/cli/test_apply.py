@@ -3,8 +3,11 @@
 The clusters stand behind the port; the rest is the command as people run it.
 """
 
+import asyncio
 import json
 import os
+import re
+import signal
 import subprocess
 from collections.abc import Callable
 from copy import deepcopy
@@ -541,3 +544,76 @@ def test_what_was_not_changed_is_recorded_with_the_gate_that_kept_it(
     last = [each for each in facts if "handled" in json.dumps(each)][-1]
     found = {(each["outcome"], each["reason"]) for each in last["fact"]["objects"]}
     assert found == {("created", "ObjectMissing"), ("kept", "MassDeletion"), ("held", "Held")}
+
+
+# One cause, one line
+
+
+def test_what_one_cause_stops_is_two_lines_and_a_count(
+    tidegate: Run, land: Land, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`plan`, `diff`, `apply` and `verify` without a kubeconfig; `--verbose` lists all."""
+
+    def none(context: str | None = None, kubeconfig: str | None = None, **_: bool) -> Cluster:
+        raise UserError((Problem("", "no kubeconfig there", "set KUBECONFIG"),), where="k.yaml")
+
+    monkeypatch.setattr(wiring, "cluster", none)
+    objects = len(json.loads(tidegate("plan", "-o", "json").stdout)["changes"])
+    assert objects > 8
+    for command in ("plan", "diff", "apply", "verify"):
+        done = tidegate(command)
+        assert done.exit_code == 1
+        assert done.output.count("no kubeconfig there") <= 4, done.output
+        assert len(done.output.splitlines()) <= 14, done.output
+        assert re.search(
+            r"^and [0-9]+ more: .* \(--verbose lists all\)$", done.output, re.MULTILINE
+        )
+        assert "Error: prod-1, stage-1: " in done.stderr
+        whole = tidegate(command, "--verbose").output
+        assert " more: " not in whole
+        assert len(whole.splitlines()) >= objects - 2
+    assert f"nothing was done: {objects} could not be read" in tidegate("apply").stderr
+
+
+def test_changes_that_fail_alike_are_two_lines_and_a_count(
+    tidegate: Run, land: Land, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What each cluster answers is one cause, whatever it is called."""
+
+    async def refuse(self: Any, *_: Any, **__: Any) -> Any:
+        raise OutsideError(f"{self.name}: out of space")
+
+    monkeypatch.setattr(type(next(iter(land.clusters().values()))), "apply", refuse)
+    done = tidegate("apply", "--yes")
+    assert done.exit_code == 1
+    assert done.stdout.count("out of space") <= 3, done.stdout
+
+
+def test_an_interrupted_apply_says_what_was_done_and_what_was_not(
+    tidegate: Run, land: Land, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Answered, sent, not begun; what was answered is recorded."""
+    kind = type(next(iter(land.clusters().values())))
+    real, calls = kind.apply, 0
+
+    async def interrupted(self: Any, *args: Any, dry_run: bool = False, **more: Any) -> Any:
+        nonlocal calls
+        calls += not dry_run
+        if dry_run or calls <= 3:
+            return await real(self, *args, dry_run=dry_run, **more)
+        if calls == 4:
+            signal.raise_signal(signal.SIGINT)
+        return await asyncio.Event().wait()
+
+    monkeypatch.setattr(kind, "apply", interrupted)
+    done = tidegate("apply", "--yes", "--concurrency", "1")
+    assert isinstance(done.exception, (SystemExit, KeyboardInterrupt)), done.output
+    created = sum(" created in " in line for line in done.stdout.splitlines())
+    assert created == 3
+    said = next(line for line in done.stderr.splitlines() if line.startswith("interrupted: "))
+    answered, total, sent, left = map(int, re.findall(r"[0-9]+", said))
+    assert (answered, sent in (1, 2)) == (3, True)
+    assert answered + sent + left == total
+    assert "they may have been made" in said
+    journal = CliRunner().invoke(cli, ["journal", "show", "--partition", "by-hand/clusters"])
+    assert journal.output.count("handled") >= 1, journal.output

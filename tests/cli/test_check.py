@@ -270,6 +270,22 @@ def test_the_tag_of_the_repository_is_tried_where_no_image_is_named(
     ]
 
 
+def test_runs_that_fail_alike_are_two_lines_and_a_count(check: Check, folder: Folder) -> None:
+    """While it runs; `--verbose` shows each."""
+    for name in ("three", "four", "five"):
+        folder.write(f"aws/{name}.yml", f"$schema: /aws/account-1.yml\nname: {name}\n")
+    _commit(folder, to_main=True)
+    folder.integration(TF, "bbbbbbb", sharding=ACCOUNTS)
+    failing = "echo no access to $3; test $2 = aaaaaaa"
+    lines = check(script=failing).stderr.splitlines()
+    total = next(int(line.split()[0]) for line in lines if "to try" in line)
+    assert total > 2
+    assert sum(re.match(r" *[0-9]+/[0-9]+ ", line) is not None for line in lines) == 2
+    assert any(line.startswith(f"and {total - 2} more: ") for line in lines), lines
+    whole = check("--verbose", script=failing).stderr.splitlines()
+    assert sum(re.match(r" *[0-9]+/[0-9]+ ", line) is not None for line in whole) == total
+
+
 def test_programs_are_shown_everything(check: Check, folder: Folder) -> None:
     folder.integration(TF, "bbbbbbb", sharding=ACCOUNTS)
     done = check("-o", "json", script="echo $SHARD_KEY $2 more")

@@ -13,8 +13,8 @@ from urllib.parse import urlsplit
 import aiohttp
 
 from tidegate.model.errors import OutsideError
-from tidegate.model.problem import shorten
 from tidegate.net.address import is_loopback
+from tidegate.net.connection import connection_words
 from tidegate.net.retry import retry_context
 
 # It may do better in a moment: overloaded, starting, or behind a proxy that is.
@@ -64,8 +64,7 @@ def passing(timeout_s: float) -> Iterator[None]:
     except TimeoutError:
         raise PassingError(f"no answer in {timeout_s:g} s") from None
     except (aiohttp.ClientError, OSError) as error:
-        text = shorten(str(error) or type(error).__name__)
-        raise PassingError(f"cannot be asked: {text}") from None
+        raise PassingError(f"cannot be asked: {connection_words(error)}") from None
 
 
 def plain_session() -> aiohttp.ClientSession:

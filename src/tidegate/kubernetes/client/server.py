@@ -21,6 +21,7 @@ from tidegate.kubernetes.client.answers import error_of, read_status
 from tidegate.kubernetes.client.login import ClusterLogin
 from tidegate.model.errors import OutsideError
 from tidegate.model.problem import shorten
+from tidegate.net.connection import connection_words
 from tidegate.net.http_request import PASSING
 from tidegate.net.retry import retry_context
 
@@ -166,7 +167,7 @@ class ApiServer:
         except TimeoutError:
             raise OutsideError(f"{where}: it fell silent") from None
         except (aiohttp.ClientError, OSError) as error:
-            raise OutsideError(f"{where}: {_broken(error)}") from None
+            raise OutsideError(f"{where}: {connection_words(error)}") from None
 
     async def close(self) -> None:
         """Close the connections."""
@@ -231,7 +232,7 @@ class ApiServer:
             raise _PassingError(f"no answer in {limits.timeout_s:g} s") from None
         except (aiohttp.ClientError, OSError) as error:
             unsent = isinstance(error, aiohttp.ClientConnectorError)
-            raise _PassingError(_broken(error), unsent=unsent) from None
+            raise _PassingError(connection_words(error), unsent=unsent) from None
         return self._judge(answer, response.headers.get("Retry-After"))
 
     def _judge(self, answer: ServerAnswer, retry_after: str | None) -> ServerAnswer:
@@ -289,15 +290,6 @@ def _pause(error: Exception) -> bool | float:
     if not isinstance(error, _PassingError):
         return False
     return True if error.pause_s is None else error.pause_s
-
-
-def _broken(error: Exception) -> str:
-    if isinstance(error, aiohttp.ClientConnectorCertificateError):
-        return "its certificate is not one we trust: check the certificate-authority"
-    if isinstance(error, aiohttp.ClientConnectorError):
-        why = error.os_error.strerror or type(error.os_error).__name__
-        return f"cannot be reached at {error.host}:{error.port}: {why}"
-    return f"the connection broke: {shorten(str(error) or type(error).__name__)}"
 
 
 def _proxy_for(server: str) -> str | None:

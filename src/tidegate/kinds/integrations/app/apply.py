@@ -10,6 +10,7 @@ from tidegate.kinds.integrations.app.executor import (
     BAD,
     ObjectResult,
     OnResult,
+    OnStart,
     acts,
     apply,
     release,
@@ -91,7 +92,11 @@ def ready(plan: ChangePlan) -> tuple[PlannedChange, ...]:
 
 
 async def apply_plan(
-    plan: ChangePlan, record: HandledRecord, reason: str, on_result: OnResult = lambda _: None
+    plan: ChangePlan,
+    record: HandledRecord,
+    reason: str,
+    on_result: OnResult = lambda _: None,
+    on_start: OnStart = lambda _: None,
 ) -> ApplyResult:
     """Carry a plan out; whatever ends it, what was done is recorded."""
     results: list[ObjectResult] = []
@@ -101,7 +106,7 @@ async def apply_plan(
         on_result(result)
 
     try:
-        done = await apply(plan.changes, plan.executor, on_result=heard)
+        done = await apply(plan.changes, plan.executor, on_result=heard, on_start=on_start)
     finally:
         if results:
             record(handled(results, _withheld(plan), reason))

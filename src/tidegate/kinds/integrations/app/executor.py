@@ -94,6 +94,8 @@ class ObjectExecutor(msgspec.Struct, frozen=True, kw_only=True):
 
 
 OnResult = Callable[[ObjectResult], None]
+# Called right before a change is sent.
+OnStart = Callable[[PlannedChange], None]
 
 
 async def preview(
@@ -158,6 +160,7 @@ async def apply(
     *,
     dry_run: bool = False,
     on_result: OnResult = lambda _: None,
+    on_start: OnStart = lambda _: None,
 ) -> tuple[ObjectResult, ...]:
     """Carry out all changes that act; their results, in the same order."""
     acting = [each for each in changes if acts(each, executor.consent)]
@@ -168,6 +171,7 @@ async def apply(
 
     async def one(change: PlannedChange) -> ObjectResult:
         async with slots[change.cluster]:
+            on_start(change)
             done = await _try(change, executor, dry_run)
         on_result(done)
         return done

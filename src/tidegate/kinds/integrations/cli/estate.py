@@ -10,6 +10,7 @@ import click
 
 from tidegate.cli.main import FAILURE
 from tidegate.cli.prompt import sure
+from tidegate.cli.render.causes import cause_lines
 from tidegate.cli.setting_options import settings_options
 from tidegate.settings.settings import Merged, Settings
 
@@ -39,6 +40,9 @@ _FILTERS = (
 )
 
 
+verbose_option = click.option("--verbose", is_flag=True, help="Show all that has one cause.")
+
+
 def estate_options(*more: str, in_folder: bool = True) -> Callable[[Function], Function]:
     """`[DIR]`, filters and settings; the command gets all that as `asked`."""
 
@@ -46,9 +50,11 @@ def estate_options(*more: str, in_folder: bool = True) -> Callable[[Function], F
         @functools.wraps(function)
         def command(*, merged: Merged, folder: Path | None = None, **kwargs: Any) -> Any:
             chosen = {field: kwargs.pop(field) for _, field, _ in _FILTERS}
-            return function(asked=EstateQuery(folder, merged, chosen), **kwargs)
+            verbose = kwargs.pop("verbose")
+            return function(asked=EstateQuery(folder, merged, chosen, verbose=verbose), **kwargs)
 
         flagged: Function = settings_options(*SETTINGS, *more)(command)
+        flagged = verbose_option(flagged)
         for flag, field, text in reversed(_FILTERS):
             words = f"{text}; may be repeated."
             flagged = click.option(flag, field, multiple=True, metavar="NAME", help=words)(flagged)
@@ -64,9 +70,16 @@ class EstateQuery:
     """A bundle, the part of it that is asked about, and settings."""
 
     def __init__(
-        self, folder: Path | None, merged: Merged, chosen: Mapping[str, tuple[str, ...]]
+        self,
+        folder: Path | None,
+        merged: Merged,
+        chosen: Mapping[str, tuple[str, ...]],
+        *,
+        verbose: bool = False,
     ) -> None:
         self.settings: Settings = merged.settings()
+        # Whether everything is shown that has the same cause.
+        self.verbose = verbose
         for warning in merged.warnings:
             click.echo(f"warning: {warning}", err=True)
         self.folder = self._folder(folder)
@@ -170,15 +183,15 @@ class Phases:
         self._open.close()
 
 
-def tell_troubles(troubles: Iterable[str]) -> None:
-    """What could not be read, a line each."""
-    for trouble in troubles:
+def tell_troubles(troubles: Iterable[str], *, verbose: bool = False) -> None:
+    """What could not be read, a line for each cause."""
+    for trouble in cause_lines(troubles, verbose=verbose):
         click.echo(f"Error: {trouble}", err=True)
 
 
-def end_with(troubles: Sequence[str]) -> None:
+def end_with(troubles: Sequence[str], *, verbose: bool = False) -> None:
     """The same, if there is any, and exit 1."""
-    tell_troubles(troubles)
+    tell_troubles(troubles, verbose=verbose)
     if troubles:
         raise click.exceptions.Exit(FAILURE)
 

@@ -64,7 +64,7 @@ def get_shards(
         troubles = found.troubles
         chosen = tuple(each for each in found.items if each.behind != 0 or not behind)
         _print(asked, ShardList(items=chosen, troubles=troubles), output, no_headers)
-        tell_troubles(troubles)
+        tell_troubles(troubles, verbose=asked.verbose)
     if troubles or not asked.sound:
         raise click.exceptions.Exit(FAILURE)
 

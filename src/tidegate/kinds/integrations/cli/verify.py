@@ -55,7 +55,7 @@ def verify(asked: EstateQuery, wait: bool, timeout: str | None, output: str) -> 
         raise click.UsageError("no shard is selected; `tidegate get shards` lists them")
     found = asyncio.run(_verified(asked, units, wait_s))
     _show(asked, found, output)
-    tell_troubles(found.troubles)
+    tell_troubles(found.troubles, verbose=asked.verbose)
     _record(asked, units, found)
     _end(asked, found, waited=wait)
 
@@ -102,7 +102,7 @@ def _show(asked: EstateQuery, found: "Verification", output: str) -> None:
         emit(found, output)
     else:
         colour, wide = wants_colour(asked.settings.color), output == "wide"
-        for line in lines(found, terminal_width(), wide=wide):
+        for line in lines(found, terminal_width(), wide=wide, verbose=asked.verbose):
             say(line, colour)
     for line in tag_lines(found):
         click.echo(f"warning: {line}", err=True)

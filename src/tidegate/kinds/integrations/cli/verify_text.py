@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 
+from tidegate.cli.render.causes import CauseCount
 from tidegate.explain.table import layout
 from tidegate.kinds.integrations.app.verification import Verification, VerifiedShard
 from tidegate.kinds.integrations.core.review.proof import NOTHING
@@ -36,8 +37,13 @@ def tag_lines(found: Verification) -> Iterator[str]:
         yield f"{what}; promise a digest, or name a registry (--registry)"
 
 
-def lines(found: Verification, width: int | None, *, wide: bool = False) -> Iterator[str]:
-    """Counts by environment, then every shard that differs; wide: all shards."""
+def lines(
+    found: Verification, width: int | None, *, wide: bool = False, verbose: bool = False
+) -> Iterator[str]:
+    """Counts by environment, then every shard that differs; wide: all shards.
+
+    Of those that could not be read for one cause, two are listed.
+    """
     yield headline(found)
     yield ""
     counts = [
@@ -45,7 +51,12 @@ def lines(found: Verification, width: int | None, *, wide: bool = False) -> Iter
         for each in found.environments
     ]
     yield from layout(("ENVIRONMENT", "SHARDS", "AS PROMISED", "DIFFER", "NOT READ"), counts, width)
-    listed = [each for each in found.items if wide or not each.agrees]
+    count = CauseCount(verbose=verbose or wide)
+    listed = [
+        each
+        for each in found.items
+        if wide or (not each.agrees and (each.read or count.shows(each.why or each.note or "")))
+    ]
     if not listed:
         return
     yield ""
@@ -55,6 +66,7 @@ def lines(found: Verification, width: int | None, *, wide: bool = False) -> Iter
         yield from layout(head, rows)
     else:
         yield from layout(HEAD, list(map(_cells, listed)), width)
+    yield from count.rest()
 
 
 def _cells(shard: VerifiedShard) -> tuple[str, ...]:

@@ -13,9 +13,11 @@ import click
 
 from tidegate.cli.main import tell_bug
 from tidegate.cli.output import FORMATS
+from tidegate.cli.render.causes import CauseCount
 from tidegate.cli.shape import Command
 from tidegate.kinds.integrations.app.check import OUR_FAULT, TRY_AGAIN
 from tidegate.kinds.integrations.cli.check.text import MARKS, check_lines, failing_before
+from tidegate.kinds.integrations.cli.estate import verbose_option
 from tidegate.kinds.integrations.cli.revisions import Revisions, revision_options
 
 if TYPE_CHECKING:
@@ -48,6 +50,7 @@ _SETTINGS = (
 @click.option("--environment", "environments", multiple=True, metavar="NAME", help="Only there.")
 @click.option("--plan", is_flag=True, help="Say what would be run, and run nothing.")
 @click.option("--status", is_flag=True, help="Set the status of the commit of --head on the forge.")
+@verbose_option
 @click.option("-o", "--output", type=click.Choice(FORMATS), default="table", show_default=True)
 def check(
     compared: Revisions,
@@ -56,6 +59,7 @@ def check(
     plan: bool,
     status: bool,
     output: str,
+    verbose: bool,
 ) -> None:
     """Dry-run the integrations that a change affects, shard by shard.
 
@@ -80,12 +84,12 @@ def check(
         compared.comparison.check_folder()
         scope = CheckScope(integrations=integrations, environments=environments)
         if not status:
-            _exit(_check(compared, scope, plan, output).exit_code)
+            _exit(_check(compared, scope, plan, output, verbose).exit_code)
             return
         from tidegate.kinds.integrations.cli.check.status import CommitStatus
 
         with CommitStatus(compared) as stated:
-            report = _check(compared, scope, plan, output)
+            report = _check(compared, scope, plan, output, verbose)
             stated.end(report.exit_code, report.summary)
         _exit(report.exit_code or (TRY_AGAIN if stated.lost else 0))
 
@@ -95,7 +99,9 @@ def _exit(code: int) -> None:
         raise click.exceptions.Exit(code)
 
 
-def _check(compared: Revisions, scope: "CheckScope", plan: bool, output: str) -> "CheckReport":
+def _check(
+    compared: Revisions, scope: "CheckScope", plan: bool, output: str, verbose: bool
+) -> "CheckReport":
     """Compare, run what is affected unless only a plan is wanted, and print the report."""
     from tidegate.kinds.integrations.app.check import affected_in, check_report, is_refused
 
@@ -110,7 +116,7 @@ def _check(compared: Revisions, scope: "CheckScope", plan: bool, output: str) ->
         if refused:
             click.echo("nothing is run until this is fixed", err=True)
         return report
-    results, logs = asyncio.run(_run(compared, affected))
+    results, logs = asyncio.run(_run(compared, affected, verbose))
     report = check_report(comparison, affected, results, logs.path)
     _show(compared, report, output)
     if warning := failing_before(report):
@@ -168,10 +174,13 @@ def _show(compared: Revisions, report: "CheckReport", output: str) -> None:
         say(line, colour)
 
 
-async def _run(compared: Revisions, affected: "Affected") -> "tuple[tuple[CheckResult, ...], Logs]":
+async def _run(
+    compared: Revisions, affected: "Affected", verbose: bool
+) -> "tuple[tuple[CheckResult, ...], Logs]":
     """Run everything, with a line for each as it is done."""
     from tidegate.kinds.integrations.app.check_runs import CheckLimits, CheckRuns
     from tidegate.kinds.integrations.cli.check.logs import Logs
+    from tidegate.kinds.integrations.core.review.fault import CheckFault
     from tidegate.model.time import SECOND
 
     settings = compared.settings
@@ -182,6 +191,7 @@ async def _run(compared: Revisions, affected: "Affected") -> "tuple[tuple[CheckR
         time_s=settings.check_time_limit / SECOND,
     )
     total, count = len(affected.cases), 0
+    causes = CauseCount(verbose=verbose)
 
     def done(result: "CheckResult") -> None:
         nonlocal count
@@ -189,7 +199,10 @@ async def _run(compared: Revisions, affected: "Affected") -> "tuple[tuple[CheckR
         judgement, case = result.judgement, result.case
         words = f": {judgement.words}" if judgement.words else ""
         line = f"{MARKS[judgement.fault]} {case.shard} {case.head.revision}{words}"
-        click.echo(f"{count:>{len(str(total))}}/{total} {line}", err=True)
+        cause = f"{MARKS[judgement.fault]} {judgement.words}"
+        short = case.shard.partition("/")[2]
+        if judgement.fault is CheckFault.OK or causes.shows(cause, case.shard, short):
+            click.echo(f"{count:>{len(str(total))}}/{total} {line}", err=True)
 
     runner = _runner(compared)
     end_on_term()
@@ -199,6 +212,8 @@ async def _run(compared: Revisions, affected: "Affected") -> "tuple[tuple[CheckR
             checking = CheckRuns(runner, limits, data, logs.write, done, key=secrets.token_hex(4))
             return await checking.all(affected.cases), logs
     finally:
+        for line in causes.rest():
+            click.echo(line, err=True)
         logs.close()
         await runner.close()
 

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 import click
 
 from tidegate.cli.main import FAILURE
+from tidegate.cli.render.causes import CauseCount
 from tidegate.cli.shape import Command
 from tidegate.kinds.integrations.cli.estate import EstateQuery, Phases, confirm, estate_options
 from tidegate.kinds.integrations.cli.objects.apply_text import (
+    ApplyProgress,
     result_line,
     result_lines,
     unchanged_lines,
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from tidegate.kinds.integrations.app.apply import ApplyResult
     from tidegate.kinds.integrations.app.executor import ObjectResult
     from tidegate.kinds.integrations.app.plan import ChangePlan, ObjectPlan
+    from tidegate.kinds.integrations.core.workloads.change import PlannedChange
 
 DRY_RUNS = ("none", "client", "server")
 
@@ -96,7 +99,8 @@ def _show(asked: EstateQuery, plan: "ObjectPlan") -> None:
     from tidegate.kinds.integrations.cli.objects.plan import tell
 
     colour = wants_colour(asked.settings.color, sys.stderr)
-    for line in plan_lines(plan, width=terminal_width(), colour=colour):
+    width = terminal_width()
+    for line in plan_lines(plan, width=width, colour=colour, verbose=asked.verbose):
         click.echo(line, err=True, color=colour)
     tell(asked, plan)
 
@@ -114,17 +118,35 @@ async def _carry_out(
     from tidegate.cli.render.action_log import ActionLog
     from tidegate.cli.render.progress import Progress
     from tidegate.kinds.integrations.app.apply import apply_plan, ready, try_plan
+    from tidegate.kinds.integrations.app.executor import BAD
     from tidegate.kinds.integrations.cli.by_hand import recorder
 
-    with closing(ActionLog(asked.settings)) as log, Progress("applying", len(ready(plan))) as bar:
+    count, progress = CauseCount(verbose=asked.verbose), ApplyProgress(len(ready(plan)))
+    with closing(ActionLog(asked.settings)) as log, Progress("applying", progress.total) as bar:
 
         def heard(result: "ObjectResult") -> None:
+            progress.ended += 1
             bar.clear()
             log.acted(result, dry_run=dry_run)
-            click.echo(result_line(result, " (server dry run)" if dry_run else ""))
+            if result.outcome not in BAD or count.shows(
+                f"{result.outcome.value}: {result.detail}", result.change.cluster
+            ):
+                click.echo(result_line(result, " (server dry run)" if dry_run else ""))
             bar.tell(1)
 
-        if dry_run:
-            return await try_plan(plan, heard)
-        with recorder(asked.settings) as record:
-            return await apply_plan(plan, record, reason, heard)
+        def begun(_: "PlannedChange") -> None:
+            progress.begun += 1
+
+        try:
+            if dry_run:
+                return await try_plan(plan, heard)
+            with recorder(asked.settings) as record:
+                return await apply_plan(plan, record, reason, heard, begun)
+        except asyncio.CancelledError:
+            bar.clear()
+            if not dry_run:
+                click.echo(progress.interrupted(), err=True)
+            raise
+        finally:
+            for line in count.rest():
+                click.echo(line)

@@ -9,6 +9,26 @@ from tidegate.kinds.integrations.app.plan import ObjectPlan
 from tidegate.kinds.integrations.core.workloads.change import ObjectAction
 
 
+class ApplyProgress:
+    """How far an apply is, for one that is interrupted."""
+
+    def __init__(self, total: int) -> None:
+        self.total = total
+        # Sent to a cluster, and of those answered.
+        self.begun = 0
+        self.ended = 0
+
+    def interrupted(self) -> str:
+        """What was done and what was not."""
+        under_way, left = self.begun - self.ended, self.total - self.begun
+        parts = [f"{self.ended:,} of {self.total:,} were answered as listed, and recorded"]
+        if under_way:
+            parts.append(f"{under_way:,} were sent and not answered: they may have been made")
+        if left:
+            parts.append(f"{left:,} were not begun")
+        return f"interrupted: {'; '.join(parts)}. `tidegate apply` goes on where this ended"
+
+
 def result_line(result: ObjectResult, end: str = "") -> str:
     """The result of one change."""
     change = result.change
@@ -33,7 +53,9 @@ def result_lines(plan: ObjectPlan, report: ApplyReport, dry_run: str, adopt: boo
     if dry_run == "client":
         yield "client dry run: nothing was changed"
     else:
-        yield f"{words or 'nothing to do'}{mode}"
+        unread = verbs[ObjectAction.UNREAD]
+        nothing = f"nothing was done: {unread:,} could not be read" if unread else "nothing to do"
+        yield f"{words or nothing}{mode}"
     if report.failed:
         yield "fix what failed and apply again; what is done stays done"
     if verbs[ObjectAction.ADOPT] and not adopt:

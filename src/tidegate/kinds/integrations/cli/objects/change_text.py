@@ -7,6 +7,7 @@ from typing import Any
 import click
 from msgspec import UNSET
 
+from tidegate.cli.render.causes import CauseCount
 from tidegate.kinds.integrations.app.plan import ObjectChange, ObjectPlan
 from tidegate.kinds.integrations.core.workloads.change import ObjectAction
 from tidegate.kinds.integrations.core.workloads.difference import ObjectDifference, difference_text
@@ -40,6 +41,10 @@ _SUMMARY = {
     ObjectAction.UNREAD: "unread",
     ObjectAction.UNCHANGED: "unchanged",
 }
+# What nothing is done about, often for one cause.
+_STOPPED = frozenset(
+    (ObjectAction.UNREAD, ObjectAction.REFUSED, ObjectAction.CONFLICT, ObjectAction.KEPT)
+)
 _WIDTH_MIN = 40
 # Of a Deployment with the longest name there can be; whatever is longer pushes its own line only.
 _NAME_MAX = 75
@@ -51,9 +56,12 @@ def plan_lines(
     wide: bool = False,
     width: int | None = None,
     colour: bool = False,
+    verbose: bool = False,
 ) -> Iterator[str]:
-    """A line each under its namespace, and a summary."""
-    listed = [each for each in plan.changes if wide or each.verb is not ObjectAction.UNCHANGED]
+    """A line each under its namespace, and a summary; of those that one thing stops, two."""
+    every = [each for each in plan.changes if wide or each.verb is not ObjectAction.UNCHANGED]
+    count = CauseCount(verbose=verbose or wide)
+    listed = [each for each in every if _is_shown(each, count)]
     for (cluster, namespace), some in groupby(listed, lambda each: (each.cluster, each.namespace)):
         mine = list(some)
         yield (
@@ -62,7 +70,15 @@ def plan_lines(
         name = min(_NAME_MAX, max(len(each.where) for each in mine))
         for each in mine:
             yield from _lines(each, name, width, wide, colour)
+    yield from count.rest()
     yield summary(plan)
+
+
+def _is_shown(change: ObjectChange, count: CauseCount) -> bool:
+    """Whether it is listed: all that change are, and some of those that the same thing stops."""
+    if change.verb not in _STOPPED or not change.reason:
+        return True
+    return count.shows(f"{change.action}: {change.reason}", change.cluster)
 
 
 def summary(plan: ObjectPlan) -> str:
@@ -73,10 +89,11 @@ def summary(plan: ObjectPlan) -> str:
     return f"{', '.join(parts) or 'nothing is declared'} · {again}"
 
 
-def diff_lines(plan: ObjectPlan, *, colour: bool = False) -> Iterator[str]:
-    """Every object that differs, and in what."""
+def diff_lines(plan: ObjectPlan, *, colour: bool = False, verbose: bool = False) -> Iterator[str]:
+    """Every object that differs, and in what; of those that one thing stops, two."""
+    count = CauseCount(verbose=verbose)
     for each in plan.changes:
-        if each.verb is ObjectAction.UNCHANGED:
+        if each.verb is ObjectAction.UNCHANGED or not _is_shown(each, count):
             continue
         restarts = ", restarts" if each.restarts else ""
         head = f"{each.action}{restarts} {each.where} in {each.cluster}/{each.namespace}"
@@ -87,6 +104,7 @@ def diff_lines(plan: ObjectPlan, *, colour: bool = False) -> Iterator[str]:
             yield from (_paint(f"  + {line}", colour) for line in _yaml(each.manifest))
         else:
             yield from (_paint(f"  {difference_text(one)}", colour) for one in each.differences)
+    yield from count.rest()
 
 
 def names(plan: ObjectPlan) -> Iterator[str]:

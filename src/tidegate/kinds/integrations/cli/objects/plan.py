@@ -6,8 +6,15 @@ from typing import TYPE_CHECKING
 import click
 
 from tidegate.cli.main import FAILURE
+from tidegate.cli.render.causes import cause_lines
 from tidegate.cli.shape import Command, Worded
-from tidegate.kinds.integrations.cli.estate import FORMATS, EstateQuery, Phases, estate_options
+from tidegate.kinds.integrations.cli.estate import (
+    FORMATS,
+    EstateQuery,
+    Phases,
+    estate_options,
+    tell_troubles,
+)
 
 if TYPE_CHECKING:
     from tidegate.kinds.integrations.app.plan import ChangePlan, ObjectPlan, PlanRequest
@@ -53,7 +60,9 @@ def plan(asked: EstateQuery, adopt: bool, allow_mass_delete: bool, output: str) 
     else:
         colour = wants_colour(asked.settings.color)
         width = terminal_width()
-        for line in plan_lines(found, wide=output == "wide", width=width, colour=colour):
+        wide = output == "wide"
+        lines = plan_lines(found, wide=wide, width=width, colour=colour, verbose=asked.verbose)
+        for line in lines:
             click.echo(line, color=colour)
     tell(asked, found)
     if not found.ok:
@@ -88,7 +97,7 @@ def diff(asked: EstateQuery, adopt: bool, allow_mass_delete: bool, output: str) 
         emit(found, output)
     else:
         colour = wants_colour(asked.settings.color)
-        for line in diff_lines(found, colour=colour):
+        for line in diff_lines(found, colour=colour, verbose=asked.verbose):
             click.echo(line, color=colour)
     tell(asked, found)
     click.echo(summary(found), err=True)
@@ -134,7 +143,6 @@ def request_of(
 def tell(asked: EstateQuery, plan: "ObjectPlan") -> None:
     """Print what is wrong with the bundle, what could not be read, and notes."""
     asked.tell_problems()
-    for line in plan.failures:
-        click.echo(f"Error: {line}", err=True)
-    for line in plan.notes:
+    tell_troubles(plan.failures, verbose=asked.verbose)
+    for line in cause_lines(plan.notes, verbose=asked.verbose):
         click.echo(f"note: {line}", err=True)
