@@ -16,6 +16,7 @@ from tests.promoted import (
     make_source,
 )
 from tidegate.git.client.repository import open_repository
+from tidegate.git.remote_url import same_repository
 from tidegate.kinds.promotions.files.declared import named, promotions
 from tidegate.kinds.promotions.files.files import Files
 from tidegate.kinds.promotions.files.versions import WrittenVersions, find_versions, rewritten
@@ -171,3 +172,24 @@ def test_a_broken_document_is_reported_with_its_line(tmp_path: Path, source: Sou
     commit(folder, {"data/promotion.yml": broken})
     with pytest.raises(UserError, match=r"data/promotion.yml:3"):
         promotions(files_of(folder))
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "git@git.example.com:app-sre/qontract-reconcile.git",
+        "ssh://git@git.example.com:2222/app-sre/qontract-reconcile",
+        "https://user:secret@GIT.example.com/app-sre/qontract-reconcile.git/",
+    ],
+)
+def test_one_repository_has_many_addresses(tmp_path: Path, source: Source, address: str) -> None:
+    """Targets that are deployed over https are those of a promotion that is declared with ssh."""
+    _, folder = make_bundle(tmp_path, source)
+    declared = "$schema: /tidegate/promotion-1.yml\nname: mine\nenvironments:\n"
+    declared += "- {name: manager, places: [{saas: saas-qontract-manager-int}]}\n"
+    declared += f'artifact: {{repository: "{address}"}}\n'
+    commit(folder, {"data/promotion.yml": declared})
+    found = where(found_in(files_of(folder)), "manager")
+    assert set(found.values()) == {"master", source.first}
+    assert not same_repository(address, "https://git.example.com/app-sre/other")
+    assert not same_repository(address, "https://other.example.com/app-sre/qontract-reconcile")

@@ -206,6 +206,22 @@ def test_what_is_wrong_says_what_to_write(folder: Path, args: tuple[str, ...], w
     assert words in (str(done.exception) if done.exit_code == 1 else done.stderr)
 
 
+@pytest.mark.parametrize("before", ["", "    shardSpecOverrides: []\n"])
+def test_unpin_leaves_what_pin_found(folder: Path, before: str) -> None:
+    """To the byte: a list that was there and empty comes back, and one that was not does not."""
+    file = folder / "integrations/aws-iam-keys.yml"
+    text = file.read_text().replace(
+        "    strategy: per-aws-account\n", f"    strategy: per-aws-account\n{before}"
+    )
+    assert before in text
+    file.write_text(text)
+    pin = ("aws-iam-keys", "--shard", "app-sre", *PRODUCTION, *WHY)
+    invoked("pin", *pin, "--wanted", "--write")
+    assert file.read_text() != text
+    invoked("unpin", *pin, "--write")
+    assert file.read_text() == text
+
+
 def test_each_unpin_names_the_other_pin(folder: Path, tmp_path: Path) -> None:
     """A shard may be pinned in the bundle and in the journal: what is written next works."""
     shard, there = "terraform-users/ter-int-dev", ("--database", str(tmp_path / "tidegate.db"))

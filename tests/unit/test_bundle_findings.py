@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.bundles import INVENTORY, PRODUCTION, bundle_of, integration, with_integration
+from tests.bundles import INVENTORY, PRODUCTION, bundle_of, integration, said, with_integration
 from tidegate.kinds.integrations.bundle.section import INTEGRATIONS
 from tidegate.wiring import bundle_rules
 
@@ -181,3 +181,44 @@ def test_shared_lists_of_integrations_are_followed() -> None:
 def test_every_rule_is_described() -> None:
     """A person who gets a finding can look up its rule."""
     assert {row[0] for row in (*ERRORS, *WARNINGS)} <= bundle_rules().keys()
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        "spec: {resources: 3}",
+        "spec: {resources: {requests: {cpu: 100m, memory: 1Gi}}, unheard: of}",
+        "spec: {}",
+        "spec: {resources: {requests: {cpu: 100m, memory: 1Gi}}}\n  rollout: {groups: 3}",
+    ],
+)
+def test_a_mistake_elsewhere_hides_none_of_the_shards(wrong: str) -> None:
+    """Whatever else is wrong with a place, what is wrong with its shards is told with it."""
+    sharding = "sharding: {strategy: per-aws-account, shardSpecOverrides: [{shard: nobody}]}"
+    text = integration(f"- namespace: {{$ref: {PRODUCTION}}}\n  {wrong}\n  {sharding}\n")
+    found = said(with_integration(text).findings)
+    assert any('no AWS account "nobody"' in each for each in found), found
+    assert len(found) > 1
+
+
+def test_an_account_is_known_by_its_uid() -> None:
+    """As by its name and its file; of one that is another's name, the one meant has to be said."""
+    account = "$schema: /aws/account-1.yml\nname: '{name}'\nuid: '{uid}'\n"
+    files = {
+        **INVENTORY,
+        "aws/one.yml": account.format(name="one", uid="123456789012"),
+        "integrations/it.yml": integration(
+            f"- namespace: {{$ref: {PRODUCTION}}}\n"
+            "  spec: {resources: {requests: {cpu: 100m, memory: 1Gi}}}\n"
+            "  sharding:\n    strategy: per-aws-account\n"
+            "    shardSpecOverrides: [{shard: '123456789012', imageRef: aaaaaaa}]\n"
+        ),
+    }
+    bundle = bundle_of(files)
+    assert not any("123456789012" in each for each in said(bundle.findings))
+    (it,) = INTEGRATIONS.of(bundle).integrations
+    assert [each.shard for each in it.managed[0].sharding.overrides] == ["one"]
+    twice = {**files, "aws/two.yml": account.format(name="123456789012", uid="210987654321")}
+    assert any(
+        "is the name of one and the id of another" in e for e in said(bundle_of(twice).findings)
+    )

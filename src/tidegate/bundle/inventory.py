@@ -40,7 +40,7 @@ INVENTORY = (
         name="aws-account",
         noun="an AWS account",
         schemas=("/aws/account-1.yml",),
-        kept=_ITEM,
+        kept=(*_ITEM, "uid"),
         links=_DISABLE,
     ),
     DocumentType(

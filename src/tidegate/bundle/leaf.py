@@ -38,6 +38,10 @@ class Doc(msgspec.Struct, frozen=True, gc=False):
     lines: dict[str, int] = {}
     # Comments beside some of its fields, by path.
     notes: dict[str, str] = {}
+    # Of one that cannot be used and is lined: all of it, and what is wrong in it. What does not
+    # depend on that is still checked, so that not one mistake hides another.
+    rejected: dict[str, Any] | None = None
+    wrong: tuple[Path, ...] = ()
 
 
 class Leaf(msgspec.Struct, frozen=True, gc=False):
@@ -116,15 +120,20 @@ def _strictly(text: str, catalogue: Catalogue) -> Leaf:
         counted = [trap for trap in traps if kind or not trap.lenient]
         found = [_trapped(trap, document) for trap in counted]
         taken = {(each.line, each.column) for each in found}
-        faults = [placed(fault, document) for fault in _faults(kind, data, catalogue)]
+        every = list(_faults(kind, data, catalogue))
+        faults = [placed(fault, document) for fault in every]
         found += (each for each in faults if (each.line, each.column) not in taken)
         findings += found
         if isinstance(data, dict):
             broken = any(each.severity == "error" for each in found)
-            lined = bool(kind) and catalogue.types[kind].lined and not broken
+            lined = bool(kind) and catalogue.types[kind].lined
             lines = lines_of(text)[at] if lined else {}
             notes = {} if broken else _notes(text, kind, catalogue, at)
-            docs.append(_doc(catalogue, kind, data, lines, notes=notes, broken=broken))
+            doc = _doc(catalogue, kind, data, lines, notes=notes, broken=broken)
+            if broken and lined and not counted:
+                wrong = tuple(each.path for each in every if each.severity == "error")
+                doc = msgspec.structs.replace(doc, lines=lines, rejected=data, wrong=wrong)
+            docs.append(doc)
     return Leaf(tuple(docs), tuple(findings))
 
 

@@ -55,6 +55,26 @@ def remote_of(url: str) -> Remote:
     raise _no_remote(url)
 
 
+def same_repository(one: str, other: str) -> bool:
+    """Whether two addresses are of one repository, whichever way each leads there."""
+    return repository_key(one) == repository_key(other)
+
+
+def repository_key(url: str) -> str:
+    """The same text for all addresses of one repository: ssh and https, with a login or without.
+
+    Ports are left out: that of ssh is never that of the pages. The key ends with the project.
+    """
+    bare = url.strip().rstrip("/")
+    try:
+        remote = remote_of(bare)
+    except UserError:
+        return bare.removesuffix(".git").lower()
+    if remote.is_local:
+        return remote.path.rstrip("/").removesuffix(".git")
+    return f"{remote.host}/{remote.path}".lower()
+
+
 def is_path(url: str) -> bool:
     """Whether a remote is a path on this machine, as it is written there; not so `file://…`."""
     return bool(url) and not any(form.match(url) for form in (_SCHEME, _HELPER, _SCP))

@@ -12,8 +12,8 @@ from tidegate.bundle.finding import DocumentFault, Path, path_text
 from tidegate.bundle.leaf import Doc
 from tidegate.bundle.places import DocumentPlace
 from tidegate.bundle.section import Documents, Faults
-from tidegate.kinds.integrations.bundle.canonical import CanonicalManaged, spelt
-from tidegate.kinds.integrations.bundle.lint import linted
+from tidegate.kinds.integrations.bundle.canonical import CanonicalManaged, sharding_of, spelt
+from tidegate.kinds.integrations.bundle.lint import linted, linted_shards
 from tidegate.kinds.integrations.bundle.rollouts import RolloutRulesReader
 from tidegate.kinds.integrations.bundle.stock import Stock
 from tidegate.kinds.integrations.core.sharding.model import (
@@ -21,6 +21,7 @@ from tidegate.kinds.integrations.core.sharding.model import (
     Check,
     Integration,
     Managed,
+    Namespace,
     Override,
     Sharding,
     ShardKey,
@@ -52,6 +53,7 @@ def read_integrations(documents: Documents, faults: Faults) -> DeclaredIntegrati
     faults += builder.faults
     faults += builder.rollouts.faults
     faults += linted(integrations, stock.inventories, builder.stands)
+    faults += linted_shards(builder.unusable, stock.inventories, builder.stands)
     return DeclaredIntegrations(integrations=integrations, inventories=stock.inventories)
 
 
@@ -65,12 +67,15 @@ class _Builder:
         self.faults: Faults = []
         # What the model calls `where`, as a place with a path.
         self.stands: dict[str, tuple[DocumentPlace, Path]] = {}
+        # Places that cannot be used, each with the name of its integration.
+        self.unusable: list[tuple[str, Managed]] = []
 
     def integrations(self) -> Iterator[Integration]:
         """Every integration that can be used."""
         seen: dict[str, str] = {}
         for place, doc in self._documents.of("integration"):
             if doc.data is None:
+                self._rejected(place, doc)
                 continue
             name = str(doc.data["name"])
             if name in seen:
@@ -80,6 +85,17 @@ class _Builder:
                 continue
             seen[name] = place.file
             yield self._integration(place, name, doc)
+
+    def _rejected(self, place: DocumentPlace, doc: Doc) -> None:
+        """Check the shards of what cannot be used, as far as nothing is wrong with them."""
+        every = (doc.rejected or {}).get("managed")
+        for at, written in enumerate(every if isinstance(every, list) else ()):
+            path: Path = ("managed", at)
+            split = sharding_of(written, path, doc.wrong)
+            if split is not None:
+                sharding, _ = self._sharding(place, doc, spelt(split, path))
+                managed = Managed(namespace=_nowhere(""), spec={}, sharding=sharding)
+                self.unusable.append((str((doc.rejected or {}).get("name")), managed))
 
     def _integration(self, place: DocumentPlace, name: str, doc: Doc) -> Integration:
         assert doc.data is not None
@@ -104,9 +120,18 @@ class _Builder:
         sound = not one.faults
         # A namespace that does not exist is reported where names of files are looked up.
         namespace = self._stock.namespace(one.managed["namespace"]["$ref"])
-        sharding = self._sharding(place, doc, one)
+        sharding, is_whole = self._sharding(place, doc, one)
         ruled = self.rollouts.of(place, doc, path)
-        if not sound or namespace is None or sharding is None or not ruled.sound:
+        managed = Managed(
+            namespace=namespace or _nowhere(one.managed["namespace"]["$ref"]),
+            spec=one.managed["spec"],
+            sharding=sharding,
+            rollout=ruled.rules,
+            where=self._where(place, doc, path),
+        )
+        if not sound or namespace is None or not is_whole or not ruled.sound:
+            # Its shards are worked out all the same: what is wrong with them is told at once.
+            self.unusable.append((str((doc.data or {})["name"]), managed))
             return None
         if (why := no_image(one.managed["spec"], namespace)) is not None:
             fault = DocumentFault(
@@ -117,15 +142,12 @@ class _Builder:
                 value=namespace.environment,
             )
             self.faults.append((place, fault))
-        return Managed(
-            namespace=namespace,
-            spec=one.managed["spec"],
-            sharding=sharding,
-            rollout=ruled.rules,
-            where=self._where(place, doc, path),
-        )
+        return managed
 
-    def _sharding(self, place: DocumentPlace, doc: Doc, one: CanonicalManaged) -> Sharding | None:
+    def _sharding(
+        self, place: DocumentPlace, doc: Doc, one: CanonicalManaged
+    ) -> tuple[Sharding, bool]:
+        """How it is split, and whether that is all that is written."""
         written = one.managed.get("sharding") or {}
         strategy = written.get("strategy", STATIC)
         before = len(self.faults)
@@ -135,15 +157,14 @@ class _Builder:
                 one.overrides_at, written.get("shardSpecOverrides") or (), strict=False
             )
         ]
-        if len(self.faults) > before:
-            return None
-        return Sharding(
+        found = Sharding(
             strategy=strategy,
             shards=written.get("shards"),
             overrides=tuple(each for each in overrides if each is not None),
             overlap=written.get("overlap", False),
             where=self._where(place, doc, one.sharding_at),
         )
+        return found, len(self.faults) == before
 
     def _override(
         self, place: DocumentPlace, doc: Doc, path: Path, written: dict[str, Any], strategy: str
@@ -175,6 +196,11 @@ class _Builder:
     ) -> None:
         fault = DocumentFault(path=path, message=message, rule=rule, remedy=remedy, value=value)
         self.faults.append((place, fault))
+
+
+def _nowhere(path: str) -> Namespace:
+    """A namespace that does not exist, or cannot be used."""
+    return Namespace(path=path, name="", cluster="", environment="")
 
 
 def _check(written: Mapping[str, Any] | None) -> Check | None:

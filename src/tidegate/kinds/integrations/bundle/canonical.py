@@ -7,7 +7,7 @@ written twice must agree. What comes out, put in again, comes out
 as it is.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import msgspec
@@ -36,6 +36,22 @@ class CanonicalManaged(msgspec.Struct, frozen=True, kw_only=True):
     sharding_at: Path
     overrides_at: tuple[Path, ...]
     faults: tuple[DocumentFault, ...]
+
+
+def sharding_of(managed: Any, path: Path, wrong: Iterable[Path]) -> dict[str, Any] | None:
+    """Only what says how an entry is split, in any spelling; None where that itself is wrong."""
+    spec = managed.get("spec") if isinstance(managed, dict) else None
+    if not isinstance(spec, dict):
+        return None
+    for each in wrong:
+        inside = each[len(path) :] if each[: len(path)] == path else ()
+        if inside[:1] == ("spec",):
+            inside = inside[1:]
+        if inside and inside[0] in _OF_SHARDING:
+            return None
+    own = {name: value for name, value in managed.items() if name in _OF_SHARDING}
+    kept = {name: spec[name] for name in _OF_SHARDING if name in spec}
+    return {**own, "namespace": {"$ref": ""}, "spec": kept}
 
 
 def spelt(managed: Mapping[str, Any], path: Path) -> CanonicalManaged:

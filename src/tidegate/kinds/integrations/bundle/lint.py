@@ -51,6 +51,20 @@ def linted(
     return found + list(_stated(problems, "duplicate", stands))
 
 
+def linted_shards(
+    places: Iterable[tuple[str, Managed]],
+    inventories: Mapping[str, Sequence[ShardKey]],
+    stands: Stands,
+) -> list[tuple[DocumentPlace, DocumentFault]]:
+    """What is wrong with the shards of places that cannot be used for another cause."""
+    found: list[tuple[DocumentPlace, DocumentFault]] = []
+    for name, managed in places:
+        problems = Problems()
+        shards_of(Integration(name=name), managed, inventories, None, problems)
+        found += _stated(problems, "sharding", stands)
+    return found
+
+
 def _stated(
     problems: Problems, rule: str, stands: Stands
 ) -> Iterator[tuple[DocumentPlace, DocumentFault]]:

@@ -113,7 +113,7 @@ class Stock:
         every = self.inventories[STRATEGIES[strategy].inventory]
         text = str(written)
         named = [key for key in every if key.name == text]
-        keyed = [key for key in every if key.key == text]
+        keyed = [key for key in every if text in (key.key, key.uid)]
         if named and keyed and named != keyed:
             one, other = named[0], keyed[0]
             message = f"{shown(text)} is the name of one and the id of another ({other.name})"

@@ -12,6 +12,7 @@ import msgspec
 from tidegate.edit.edit import edit, found, located
 from tidegate.edit.edits import Edited, FoundValue, Original, Replace
 from tidegate.edit.place import KeyPlace, LinePlace, Place, YamlPlace
+from tidegate.git.remote_url import repository_key, same_repository
 from tidegate.kinds.promotions.core.model import (
     COMMIT,
     FilePlace,
@@ -76,7 +77,7 @@ def find_versions(files: Files, promotion: Promotion) -> WrittenVersions:
 
 def _deployed(files: Files, promotion: Promotion) -> str:
     urls = {
-        _bare(target.url): target.url
+        repository_key(target.url): target.url
         for environment in promotion.environments
         for place in environment.places
         if isinstance(place, SaasPlace) and not place.parameter
@@ -230,15 +231,6 @@ def _written(
         form=place.form,
         note=note,
     )
-
-
-def same_repository(one: str, other: str) -> bool:
-    """Whether two addresses are of one repository."""
-    return _bare(one) == _bare(other)
-
-
-def _bare(url: str) -> str:
-    return url.strip().rstrip("/").removesuffix(".git").lower()
 
 
 def rewritten(

@@ -13,7 +13,7 @@ import msgspec
 
 from tidegate.bundle.finding import Path, path_text
 from tidegate.documents.strict_yaml import lines_of, read_documents
-from tidegate.edit.edit import edit, read_original
+from tidegate.edit.edit import edit, found, read_original
 from tidegate.edit.edits import (
     AddField,
     AddItem,
@@ -151,6 +151,11 @@ class _Entry:
     def place(self, path: Path) -> YamlPlace:
         """A path as edits take it."""
         return YamlPlace(path_text(path), self.document)
+
+    def is_in_brackets(self, original: Original, path: Path) -> bool:
+        """Whether a list or an object is written in brackets, and not on lines of its own."""
+        every = found(original, self.place(path))
+        return all(each.written.startswith(("[", "{")) for each in every)
 
     def wrong(self, path: Path, what: str, remedy: str) -> UserError:
         """What keeps it from being edited."""
@@ -290,8 +295,11 @@ def unpin_edits(
     bare = [item for item in going if item.written.keys() <= {*_NAMING, IMAGE}]
     if bare and len(bare) == len(entry.items) and entry.list is not None:
         holder = entry.list[:-1]
-        alone = holder != entry.path and len(entry.at(holder)) == 1
-        return [*edits, Remove(entry.place(holder if alone else entry.list))]
+        # On lines of its own a first pin begins lines; a list in brackets there was there before.
+        was_there = entry.is_in_brackets(original, entry.list)
+        if entry.is_in_brackets(original, holder) or not was_there:
+            alone = holder != entry.path and len(entry.at(holder)) == 1
+            return [*edits, Remove(entry.place(holder if alone else entry.list))]
     # From the last to the first: the numbers of those before stay what they are.
     for item in reversed(going):
         path = item.path if item in bare else (*item.path, IMAGE)

@@ -129,6 +129,8 @@ class ShardKey(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str  # what people call it
     key: str  # SHARD_KEY
+    # The id that its vendor gave it, as an AWS account has one; empty: it has none.
+    uid: str = ""
     suffix: str  # in the name of its workload
     argument: str  # what the option is given
     disabled_for: frozenset[str] = frozenset()

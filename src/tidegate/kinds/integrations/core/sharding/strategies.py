@@ -60,6 +60,7 @@ def key_of(strategy: KeyStrategy, item: Item) -> ShardKey:
     return ShardKey(
         name=strategy.name(item),
         key=key,
+        uid=str(item.get("uid") or ""),
         suffix=f"-{key.lower()}",
         argument=strategy.argument(item) if strategy.argument is not None else key,
         disabled_for=frozenset(disable.get("integrations") or ()),
