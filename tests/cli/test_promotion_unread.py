@@ -192,3 +192,18 @@ def test_schemas_that_a_version_does_not_name_as_declared_are_not_taken_for_none
     done = play.run("promote", "--no-registry-check", *asked)
     assert done.returncode == 2, done.stdout
     assert "are not known: 'commit' in schemas.yml" in done.stderr
+
+
+@pytest.mark.parametrize("command", ["promote", "pending", "get promotions --no-forge"])
+def test_where_nothing_can_be_read_every_cause_is_named(
+    play: Play, source: Source, command: str
+) -> None:
+    """Not that there is no such bundle."""
+    document = "$schema: /tidegate/promotion-1.yml\nname: mine\nartifact: {}\nenvironments:\n"
+    document += "- {name: a, places: [{file: .env, line: TAG=}]}\n"
+    document += "- {name: b, places: [{file: b.yml, key: tag}]}\n"
+    play.edit({"data/promotion.yml": document, ENV: "TAG=$(x)\n", "b.yml": "tag: 1\ntag: 2\n"})
+    done = play.run(*command.split())
+    assert done.returncode == 2
+    assert ".env:1: TAG=$(x) is more than one value" in done.stderr
+    assert 'b.yml:2: "tag" stands twice' in done.stderr

@@ -62,7 +62,9 @@ class PromotionCheckout:
         if not found.spots:
             what = f"no place of {self.promotion.name} is in {self.base[:SHORT]}"
             remedy = "name the folder of a bundle (--bundle), or declare a Promotion document"
-            raise UserError((Problem(self.ports.folder, what, remedy),))
+            causes = {each.why: None for some in found.unread.values() for each in some}
+            unread = tuple(Problem("", why) for why in causes)
+            raise UserError((Problem(self.ports.folder, what, "" if unread else remedy), *unread))
         return found
 
     @property
