@@ -228,9 +228,9 @@ def _wanted(seen: Survey) -> list[tuple[Upgradable, str]]:
         if details.error or details.policies or any(details.pool_policies.values()):
             continue
         version = cluster.version
-        if details.pool_policies:
-            pool = next(iter(details.pool_policies))
-            found_.append((Upgradable(cluster.id, pool=pool), version.raw_id))
+        behind = [each.id for each in details.pools if each.version.raw_id != version.raw_id]
+        if behind:
+            found_.append((Upgradable(cluster.id, pool=behind[0]), version.raw_id))
         elif version.available_upgrades:
             newest = version.available_upgrades[-1]
             found_.append((Upgradable(cluster.id, cluster.hosted), newest))

@@ -57,7 +57,6 @@ async def read_declared(manager: ManagedClusters, org: str) -> Survey:
         subscriptions=subscriptions.items,
         clusters=clusters.items,
         details={each.id: ClusterDetails() for each in clusters.items},
-        channels={},
         gates=(),
         versions=(),
         unreadable=tuple(each for reading in readings for each in reading.unreadable),

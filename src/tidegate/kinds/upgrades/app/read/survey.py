@@ -2,15 +2,19 @@
 matter.
 
     labels → subscriptions → clusters        in pages, whatever there is of them
-    policies of each cluster                 all at once
-    node pools                               only where a control plane is hosted
-    policies of node pools                   only of those behind their control plane
-    agreements to gates                      only where a way leads to a minor that has gates
-    channels                                 of one cluster a version: they are the version's
-    add-ons and their plans                  only in organisations that ask for them
+    then of each cluster, all at once:
+      node pools → their policies            only where a control plane is hosted
+      policies                               after the node pools
+      agreements to gates                    only where a way leads to a minor that has gates
+      plans → add-ons                        only in organisations that ask for them
+      the cluster itself, again              its version, and the channels it may be put on
 
-A node pool goes no further than its control plane, so one that is there has no upgrade to come. A
-cluster that cannot be read is reported, and the others are used.
+Time passes between two requests. An upgrade that finishes in between is neither in the policies nor
+in a version that was read before them, so a version counts only if it is the same before and after:
+then no upgrade finished, and what the policies did not show was not under way at that moment. Node
+pools are read before policies, because they fall behind only when the version changes; plans are
+read before the versions of add-ons. What changed is read again, a few times; then it counts as not
+read. A cluster that cannot be read is reported, and the others are used.
 """
 
 import asyncio
@@ -42,6 +46,9 @@ from tidegate.kinds.upgrades.ocm.port import (
 from tidegate.model.errors import OutsideError
 
 PREFIX = "sre-capabilities.aus."
+# How often a cluster that changes while it is read is read. One upgrade finishes once.
+READ_MAX = 3
+CHANGED = "its version changed while it was read"
 
 
 class ClusterDetails(msgspec.Struct, frozen=True, kw_only=True):
@@ -55,6 +62,8 @@ class ClusterDetails(msgspec.Struct, frozen=True, kw_only=True):
     # Empty where it was not read.
     addons: tuple[InstalledAddon, ...] = ()
     plans: tuple[AddonPlan, ...] = ()
+    # The channels it may be put on.
+    channels: tuple[str, ...] = ()
     # Why it could not be read; empty: it was.
     error: str = ""
 
@@ -67,8 +76,6 @@ class Survey(msgspec.Struct, frozen=True, kw_only=True):
     clusters: tuple[OcmCluster, ...]
     # By the id of the cluster.
     details: Mapping[str, ClusterDetails]
-    # The channels that clusters of a version may be put on, by its id; absent: not known.
-    channels: Mapping[str, tuple[str, ...]]
     gates: tuple[VersionGate, ...]
     versions: tuple[Version, ...]
     unreadable: tuple[UnreadableDocument, ...]
@@ -104,18 +111,16 @@ async def survey(
     def asks(cluster: OcmCluster) -> OcmList[Addon] | str | None:
         return newest if owners.get(cluster.subscription.id) in equipped else None
 
-    details, channels = await asyncio.gather(
-        asyncio.gather(*(_details(manager, each, minors, asks(each)) for each in clusters.items)),
-        _channels(manager, clusters.items),
+    read = await asyncio.gather(
+        *(_read(manager, each, minors, asks(each)) for each in clusters.items)
     )
     readings: tuple[OcmList[Any], ...] = (labels, gates, versions, subscriptions, clusters)
     excluded = [item for reading in readings for item in reading.unreadable]
     return Survey(
         labels=labels.items,
         subscriptions=ours,
-        clusters=clusters.items,
-        details={cluster.id: found for cluster, found in zip(clusters.items, details, strict=True)},
-        channels=channels,
+        clusters=tuple(cluster for cluster, _ in read),
+        details={cluster.id: details for cluster, details in read},
         gates=gates.items,
         versions=versions.items,
         newest=_by_id(newest),
@@ -124,23 +129,34 @@ async def survey(
     )
 
 
-async def _channels(
-    manager: ManagedClusters, clusters: Iterable[OcmCluster]
-) -> dict[str, tuple[str, ...]]:
-    """The channels of each version, as read from the oldest of its clusters."""
-    oldest: dict[str, OcmCluster] = {}
-    for each in sorted(clusters, key=made_order):
-        oldest.setdefault(each.version.id, each)
-
-    async def channels_of(cluster: OcmCluster) -> tuple[str, ...] | None:
+async def _read(
+    manager: ManagedClusters,
+    cluster: OcmCluster,
+    minors: frozenset[str],
+    newest: OcmList[Addon] | str | None,
+) -> tuple[OcmCluster, ClusterDetails]:
+    """A cluster with its details, which is the same before and after they were read."""
+    details = ClusterDetails()
+    for _ in range(READ_MAX):
+        details = await _details(manager, cluster, minors, newest)
+        if details.error:
+            return cluster, details
         try:
-            found = await manager.cluster(cluster.id)
-        except OutsideError:
-            return None
-        return found.version.available_channels if found else None
+            again = await manager.cluster(cluster.id)
+        except OutsideError as error:
+            return cluster, msgspec.structs.replace(details, error=str(error))
+        if again is None:
+            return cluster, msgspec.structs.replace(details, error="it is gone by now")
+        before, cluster = cluster, again
+        if _versions(before) == _versions(again):
+            channels = again.version.available_channels or ()
+            return again, msgspec.structs.replace(details, channels=channels)
+    return cluster, msgspec.structs.replace(details, error=CHANGED)
 
-    answers = await asyncio.gather(*map(channels_of, oldest.values()))
-    return {key: found for key, found in zip(oldest, answers, strict=True) if found is not None}
+
+def _versions(cluster: OcmCluster) -> tuple[str, frozenset[str]]:
+    """What an upgrade that finished has changed, and what its details depend on."""
+    return cluster.version.raw_id, frozenset(cluster.version.available_upgrades)
 
 
 def made_order(cluster: OcmCluster) -> tuple[str, str]:
@@ -177,19 +193,10 @@ async def _details(
     `newest`: all add-ons, or why they are not known; None: they are not wanted.
     """
     try:
-        policies, pools, agreements, (installed, plans) = await asyncio.gather(
-            manager.policies(Upgradable(cluster.id, cluster.hosted)),
-            _pools(manager, cluster),
+        (policies, pools, found), agreements, (installed, plans) = await asyncio.gather(
+            _policies(manager, cluster),
             _agreements(manager, cluster, minors),
             _addons(manager, cluster, newest),
-        )
-        behind = [
-            each
-            for each in pools.items
-            if cluster.hosted and each.version.raw_id != cluster.version.raw_id
-        ]
-        found = await asyncio.gather(
-            *(manager.policies(Upgradable(cluster.id, pool=each.id)) for each in behind)
         )
     except OutsideError as error:
         return ClusterDetails(error=str(error))
@@ -199,7 +206,9 @@ async def _details(
     return ClusterDetails(
         policies=policies.items,
         pools=pools.items,
-        pool_policies={pool.id: reading.items for pool, reading in zip(behind, found, strict=True)},
+        pool_policies={
+            pool.id: reading.items for pool, reading in zip(pools.items, found, strict=True)
+        },
         agreements=None if agreements is None else agreements.items,
         addons=installed.items,
         plans=plans.items,
@@ -207,8 +216,18 @@ async def _details(
     )
 
 
-async def _pools(manager: ManagedClusters, cluster: OcmCluster) -> OcmList[NodePool]:
-    return await manager.node_pools(cluster.id) if cluster.hosted else OcmList()
+async def _policies(
+    manager: ManagedClusters, cluster: OcmCluster
+) -> tuple[OcmList[OcmPolicy], OcmList[NodePool], list[OcmList[OcmPolicy]]]:
+    """The policies of a cluster, its node pools, and the policies of each of them."""
+    pools: OcmList[NodePool] = OcmList()
+    if cluster.hosted:
+        pools = await manager.node_pools(cluster.id)
+    policies, *found = await asyncio.gather(
+        manager.policies(Upgradable(cluster.id, cluster.hosted)),
+        *(manager.policies(Upgradable(cluster.id, pool=each.id)) for each in pools.items),
+    )
+    return policies, pools, found
 
 
 async def _addons(
@@ -216,9 +235,8 @@ async def _addons(
 ) -> tuple[OcmList[InstalledAddon], OcmList[AddonPlan]]:
     if newest is None or isinstance(newest, str):
         return OcmList(), OcmList()
-    return await asyncio.gather(
-        manager.installed_addons(cluster.id), manager.addon_plans(cluster.id)
-    )
+    plans = await manager.addon_plans(cluster.id)
+    return await manager.installed_addons(cluster.id), plans
 
 
 async def _agreements(

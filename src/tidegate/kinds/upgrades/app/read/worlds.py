@@ -99,7 +99,7 @@ def _cluster(
         hypershift=cluster.hypershift.enabled,
         sts=cluster.sts,
         channel=cluster.channel,
-        available_channels=survey.channels.get(version.id, ()),
+        available_channels=details.channels,
         node_pools=tuple(
             decided.ClusterPool(
                 pool.id, pool.version.raw_id, _upgrades(details.pool_policies.get(pool.id, ()))
