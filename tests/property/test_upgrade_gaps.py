@@ -83,3 +83,23 @@ def test_an_organisation_read_in_part_starts_nothing(world: dict[str, Any]) -> N
     stats = found["state"]["prod/o"]["stats"]
     assert stats["min_version"] == "4.11.1"
     assert stats["min_version_per_workload"]["w9"] == "4.11.1"
+
+
+@settings(max_examples=120)
+@given(worlds(), st.data())
+def test_a_subscription_that_is_not_in_use_lets_nothing_more_start(
+    world: dict[str, Any], data: st.DataObject
+) -> None:
+    """What starts beside it would start, by itself, with all subscriptions in use."""
+    for each in world["clusters"]:
+        each["labels"] |= {"who": each["id"], "soak-days": "0"}
+    idents = [each["id"] for each in world["clusters"]]
+    away = data.draw(st.sets(st.sampled_from(idents))) if idents else set()
+    clusters = [
+        {**each, **({"subscription_status": "Stale"} if each["id"] in away else {})}
+        for each in world["clusters"]
+    ]
+    going = started(answer({**world, "clusters": clusters}))
+    assert not away & going.keys()
+    for ident, (version, _) in going.items():
+        assert KEYS[started(answer(alone(world, ident)))[ident][0]] >= KEYS[version]

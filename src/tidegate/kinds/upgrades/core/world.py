@@ -67,6 +67,12 @@ class ClusterAddon(msgspec.Struct, frozen=True):
     upgrade_plans: tuple[OcmUpgrade, ...] = ()
 
 
+IN_USE = ("Active", "Reserved")
+"""Subscriptions whose clusters are upgraded. Others (Stale, Disconnected) may be in use again."""
+GONE = ("Archived", "Deprovisioned")
+"""Subscriptions whose clusters are gone for good."""
+
+
 class ManagedCluster(msgspec.Struct, frozen=True):
     """A cluster; its subscription's labels stand without their prefix."""
 
@@ -91,6 +97,14 @@ class ManagedCluster(msgspec.Struct, frozen=True):
     subscription: str = ""
     omit: tuple[str, ...] = ()  # fields that OCM left out
     addons: tuple[ClusterAddon, ...] = ()  # read only where they are managed
+    # Not set where it is in use, so that journals are written as they always were.
+    subscription_status: str | msgspec.UnsetType = msgspec.UNSET
+
+    @property
+    def is_subscribed(self) -> bool:
+        """Whether its subscription is in use; one that is not may come back."""
+        status = self.subscription_status
+        return status is msgspec.UNSET or status in IN_USE
 
     @property
     def ident(self) -> str:
@@ -178,11 +192,13 @@ class UpgradeWorld(msgspec.Struct, frozen=True):
 def only_whole(world: UpgradeWorld) -> UpgradeWorld:
     """The world for rules that know of no gaps: what was not read whole is unchanged.
 
-    The existing service gives an organisation up when one of its clusters cannot be read.
+    The existing service gives an organisation up when one of its clusters cannot be read, and does
+    not see clusters whose subscriptions are not in use.
     """
     gaps = {each.org for each in world.clusters if each.uuid in world.unread}
     orgs = (
         msgspec.structs.replace(each, registered=False) if each.partial or each.id in gaps else each
         for each in world.orgs
     )
-    return msgspec.structs.replace(world, orgs=tuple(orgs))
+    clusters = tuple(each for each in world.clusters if each.is_subscribed)
+    return msgspec.structs.replace(world, orgs=tuple(orgs), clusters=clusters)

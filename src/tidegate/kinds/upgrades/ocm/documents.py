@@ -5,6 +5,8 @@ A field without a default must be there: a document that lacks it is excluded, a
 
 import msgspec
 
+from tidegate.kinds.upgrades.core.world import IN_USE
+
 
 class Ref(msgspec.Struct, frozen=True):
     """A link to something by its id."""
@@ -77,6 +79,11 @@ class Subscription(msgspec.Struct, frozen=True):
     href: str = ""
     created_at: str = ""
     capabilities: tuple[Capability, ...] = ()
+
+    @property
+    def unused(self) -> str | msgspec.UnsetType:
+        """Its status, where it is not in use."""
+        return msgspec.UNSET if self.status in IN_USE else self.status
 
 
 class ClusterVersion(msgspec.Struct, frozen=True):

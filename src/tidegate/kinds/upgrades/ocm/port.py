@@ -109,7 +109,7 @@ class ManagedClusters(Protocol):
     async def subscriptions(
         self, ids: Iterable[str] = (), organizations: Iterable[str] = ()
     ) -> OcmList[Subscription]:
-        """Managed subscriptions that are in use: by their ids, and all of some organisations."""
+        """Managed subscriptions that are not gone: by their ids, and all of some organisations."""
         ...
 
     async def clusters(

@@ -45,6 +45,11 @@ def one_of(key: str, values: Iterable[str]) -> str:
     return f"{key} in ({','.join(map(quoted, several))})"
 
 
+def none_of(key: str, values: Iterable[str]) -> str:
+    """That a field is none of some values."""
+    return f"{key} not in ({','.join(map(quoted, sorted(set(values))))})"
+
+
 def both(*terms: str) -> str:
     """That all of them hold."""
     return " and ".join(term for term in terms if term)

@@ -46,7 +46,8 @@ async def read_declared(manager: ManagedClusters, org: str) -> Survey:
         manager.labels(PREFIX, LabelType.ORGANIZATION, [org]),
         manager.labels(PREFIX, LabelType.SUBSCRIPTION),
     )
-    ours = {each.id for each in subscriptions.items}
+    used = tuple(each for each in subscriptions.items if each.unused is msgspec.UNSET)
+    ours = {each.id for each in used}
     clusters = await manager.clusters(sorted(ours))
     readings: tuple[OcmList[Any], ...] = (subscriptions, of_org, of_clusters, clusters)
     if not all(each.complete for each in readings):
@@ -54,7 +55,7 @@ async def read_declared(manager: ManagedClusters, org: str) -> Survey:
     mine = tuple(each for each in of_clusters.items if each.subscription_id in ours)
     return Survey(
         labels=(*of_org.items, *mine),
-        subscriptions=subscriptions.items,
+        subscriptions=used,
         clusters=clusters.items,
         details={each.id: ClusterDetails() for each in clusters.items},
         gates=(),

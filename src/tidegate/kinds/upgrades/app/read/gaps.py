@@ -73,6 +73,7 @@ def _cluster(
         id=excluded.id,
         external_id=subscription.external_cluster_id or excluded.id,
         subscription=subscription.id,
+        subscription_status=subscription.unused,
         omit=("version",),
     )
     gaps.clusters.append(cluster)

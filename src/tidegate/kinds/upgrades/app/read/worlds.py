@@ -14,7 +14,13 @@ from tidegate.kinds.upgrades.app.read.gaps import gaps_of
 from tidegate.kinds.upgrades.app.read.survey import PREFIX, ClusterDetails, Survey, made_order
 from tidegate.kinds.upgrades.core import world as decided
 from tidegate.kinds.upgrades.core.history import SoakHistory
-from tidegate.kinds.upgrades.ocm.documents import Label, OcmCluster, OcmPolicy, Version
+from tidegate.kinds.upgrades.ocm.documents import (
+    Label,
+    OcmCluster,
+    OcmPolicy,
+    Subscription,
+    Version,
+)
 from tidegate.kinds.upgrades.ocm.port import LabelType
 from tidegate.model.time import Instant, parse_instant
 
@@ -34,7 +40,7 @@ def world_of(
     what follows from documents that could not be used.
     """
     labels = labels_of(survey.labels, prefix)
-    subscribed = {each.id: each.organization_id for each in survey.subscriptions}
+    subscribed = {each.id: each for each in survey.subscriptions}
     read = tuple(
         _cluster(each, subscribed[each.subscription.id], labels, survey)
         for each in sorted(survey.clusters, key=made_order)
@@ -86,12 +92,12 @@ def labels_of(labels: Iterable[Label], prefix: str) -> Labels:
 
 
 def _cluster(
-    cluster: OcmCluster, org: str, labels: Labels, survey: Survey
+    cluster: OcmCluster, subscription: Subscription, labels: Labels, survey: Survey
 ) -> decided.ManagedCluster:
     version, details = cluster.version, survey.details[cluster.id]
     return decided.ManagedCluster(
         name=cluster.name,
-        org=org,
+        org=subscription.organization_id,
         version=version.raw_id,
         available_upgrades=version.available_upgrades,
         labels=labels[LabelType.SUBSCRIPTION.value, cluster.subscription.id],
@@ -112,7 +118,8 @@ def _cluster(
         state=cluster.state,
         id=cluster.id,
         external_id=cluster.external_id,
-        subscription=cluster.subscription.id,
+        subscription=subscription.id,
+        subscription_status=subscription.unused,
     )
 
 

@@ -53,6 +53,13 @@ class UpgradeReason(Reason):
     ClusterNotReady = Entry(
         Gate.PROGRESS, _WAIT, "is {state}, not ready", (("state", _N),), "it is ready"
     )
+    SubscriptionNotInUse = Entry(
+        Gate.PROGRESS,
+        _WAIT,
+        "its subscription is {status}: it is not upgraded, and still counts for others",
+        (("status", _N),),
+        "the subscription is Active or Reserved again, or is archived",
+    )
     UpgradeUnderWay = Entry(
         Gate.PROGRESS,
         _WAIT,

@@ -10,7 +10,7 @@ from tidegate.kinds.upgrades.core.reasons.version_reasons import VersionReason
 from tidegate.kinds.upgrades.core.rules.brake_gates import BrakeGates
 from tidegate.kinds.upgrades.core.rules.cluster_pass import GATES_MISSING
 from tidegate.kinds.upgrades.core.rules.fleet import FleetMember, OrganisationFleet, gather
-from tidegate.kinds.upgrades.core.rules.gates import OCP, lately, relevant
+from tidegate.kinds.upgrades.core.rules.gates import OCP, lately, not_ready, relevant
 from tidegate.kinds.upgrades.core.rules.plan import OwnerNotice, UpgradePlan, actions_of, recheck_of
 from tidegate.kinds.upgrades.core.step import StepKind, UpgradeStep
 from tidegate.kinds.upgrades.core.versions import is_version, minor_of
@@ -68,12 +68,8 @@ def _options(
         return [
             Option(at, _step("", ""), (verdict(UpgradeReason.OrgPartlyRead, fleet.org.partial),))
         ]
-    if not member.is_ready:
-        return [
-            Option(
-                at, _step("", ""), (verdict(UpgradeReason.ClusterNotReady, member.cluster.state),)
-            )
-        ]
+    if (unready := not_ready(member)) is not None:
+        return [Option(at, _step("", ""), (unready,))]
     minors = {minor_of(each) for each in member.cluster.available_upgrades if is_version(each)}
     wanted = approved(fleet, member)
     options: list[Option] = []

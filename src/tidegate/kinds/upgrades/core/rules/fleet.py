@@ -53,7 +53,7 @@ class FleetMember(msgspec.Struct, frozen=True):
     @property
     def is_ready(self) -> bool:
         """Whether it can be upgraded at all."""
-        return self.cluster.state == READY
+        return self.cluster.state == READY and self.cluster.is_subscribed
 
     @property
     def called(self) -> str:

@@ -36,6 +36,14 @@ NO_SOAK = verdict(VersionReason.NoSoakNeeded)
 NO_AGREEMENT = verdict(VersionReason.NoAgreementNeeded)
 
 
+def not_ready(member: FleetMember) -> Verdict | None:
+    """Why a cluster cannot be upgraded at all; None: it can."""
+    cluster = member.cluster
+    if not cluster.is_subscribed:
+        return verdict(UpgradeReason.SubscriptionNotInUse, str(cluster.subscription_status))
+    return None if member.is_ready else verdict(UpgradeReason.ClusterNotReady, cluster.state)
+
+
 class VersionGates:
     """The gates of one organisation, with what they have said already."""
 
@@ -82,8 +90,8 @@ class VersionGates:
     def progress(self, member: FleetMember) -> Verdict:
         """What is under way on it."""
         progress = member.progress
-        if not member.is_ready:
-            return verdict(UpgradeReason.ClusterNotReady, member.cluster.state)
+        if (unready := not_ready(member)) is not None:
+            return unready
         if progress.doubled:
             return verdict(UpgradeReason.TwoUpgrades, len(progress.doubled), progress.doubled)
         if progress.failed:

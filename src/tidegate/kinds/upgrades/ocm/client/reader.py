@@ -7,6 +7,7 @@ from urllib.parse import quote
 import msgspec
 
 from tidegate.kinds.upgrades.core.requests import addon_plans, ocm_policies
+from tidegate.kinds.upgrades.core.world import GONE
 from tidegate.kinds.upgrades.ocm.client.http import OcmHttp, OcmLimits
 from tidegate.kinds.upgrades.ocm.client.pages import joined, listed, listed_by
 from tidegate.kinds.upgrades.ocm.client.token import Credentials
@@ -27,15 +28,14 @@ from tidegate.kinds.upgrades.ocm.documents import (
     VersionGate,
 )
 from tidegate.kinds.upgrades.ocm.port import LabelType, OcmList, Upgradable
-from tidegate.kinds.upgrades.ocm.search import both, equals, one_of, starts
+from tidegate.kinds.upgrades.ocm.search import both, equals, none_of, one_of, starts
 from tidegate.model.errors import OutsideError
 
 ACCOUNTS = "/api/accounts_mgmt/v1"
 CLUSTERS = "/api/clusters_mgmt/v1"
 LOGS = "/api/service_logs/v1"
 ADDONS = "/api/addons_mgmt/v1"
-# Subscriptions that are in use, and the products that are upgraded.
-_STATUSES = ("Active", "Reserved")
+# The products that are upgraded.
 _PRODUCTS = ("osd", "rosa")
 # What clusters and accounts call the order of a list.
 _ORDER, _ORDER_BY = "order", "orderBy"
@@ -70,8 +70,8 @@ class ReadingClient:
     async def subscriptions(
         self, ids: Iterable[str] = (), organizations: Iterable[str] = ()
     ) -> OcmList[Subscription]:
-        """Managed subscriptions that are in use: by their ids, and all of some organisations."""
-        search = both(equals("managed", "true"), one_of("status", _STATUSES))
+        """Managed subscriptions that are not gone: by their ids, and all of some organisations."""
+        search = both(equals("managed", "true"), none_of("status", GONE))
         wanted = (("id", tuple(ids)), ("organization_id", tuple(organizations)))
         readings = await asyncio.gather(
             *(

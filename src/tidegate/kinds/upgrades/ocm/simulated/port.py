@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from tidegate.kinds.upgrades.core import requests
+from tidegate.kinds.upgrades.core.world import GONE
 from tidegate.kinds.upgrades.ocm.documents import (
     Account,
     Addon,
@@ -40,7 +41,7 @@ from tidegate.kinds.upgrades.ocm.port import (
     UnreadableDocument,
     Upgradable,
 )
-from tidegate.kinds.upgrades.ocm.search import at_least, both, equals, one_of, starts
+from tidegate.kinds.upgrades.ocm.search import at_least, both, equals, none_of, one_of, starts
 from tidegate.kinds.upgrades.ocm.simulated.answers import OcmCall
 from tidegate.kinds.upgrades.ocm.simulated.faults import FaultDraw, OcmFault, OcmFaults
 from tidegate.kinds.upgrades.ocm.simulated.requests import answer
@@ -94,12 +95,12 @@ class SimulatedClusters:
     async def subscriptions(
         self, ids: Iterable[str] = (), organizations: Iterable[str] = ()
     ) -> OcmList[Subscription]:
-        """Managed subscriptions that are in use: by their ids, and all of some organisations."""
+        """Managed subscriptions that are not gone: by their ids, and all of some organisations."""
         wanted = (("id", tuple(ids)), ("organization_id", tuple(organizations)))
         terms = [one_of(key, values) for key, values in wanted if values]
         if not terms:
             return OcmList()
-        status = one_of("status", ("Active", "Reserved"))
+        status = none_of("status", GONE)
         search = both(f"({' or '.join(terms)})", equals("managed", "true"), status)
         return await self._list(SUBSCRIPTIONS, Subscription, search)
 
