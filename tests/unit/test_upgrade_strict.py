@@ -166,38 +166,46 @@ def test_two_half_upgraded_clusters_do_not_wait_for_each_other() -> None:
     some = [hosted(name, {"a": "4.12.16"}, labels={"mutexes": "m", "sector": "s"}) for name in "xy"]
     asked = world(*some, labels=labels)
     assert acts(asked) == ["POST x-id/node_pools/a/upgrade_policies 4.12.17"]
-    assert shut(asked, "y") == ["SectorFull", "MutexShareFull"]
+    assert shut(asked, "y") == ["SectorFull", "MutexUpgrading"]
 
 
-def test_clusters_of_a_sector_with_a_limit_share_their_mutexes_up_to_it() -> None:
-    """As ever: who limits a sector to two, all with one mutex, means two at a time."""
-    labels = {"sector-max-parallel-upgrades.s": "2"}
-    some = [{"name": name, "labels": {"mutexes": "m", "sector": "s"}} for name in "abc"]
-    asked = world(*some, labels=labels)
-    assert acts(asked) == [f"POST {name}-id/upgrade_policies 4.12.18" for name in "ab"]
-    assert shut(asked, "c") == ["SectorFull", "MutexShareFull"]
-    half = world(*some, labels={"sector-max-parallel-upgrades.s": "50%"})
-    assert len(acts(half)) == 2, "half of three is two"
-    apart = [*some[:2], {"name": "z", "labels": {"mutexes": "m"}}]
-    assert shut(world(*apart, labels=labels), "z") == ["MutexUpgrading"], "others heed them all"
+def test_a_mutex_has_one_holder_in_a_sector_with_a_limit() -> None:
+    """A limit of two lets two go at once, unless they share a mutex; whatever it is in percent."""
+    some = [{"name": name, "labels": {"mutexes": "m", "sector": "s"}} for name in "ab"]
+    free = {"name": "c", "labels": {"sector": "s"}}
+    last = {"name": "d", "labels": {"sector": "s"}}
+    for limit in ("2", "50%"):
+        labels = {"sector-max-parallel-upgrades.s": limit}
+        asked = world(*some, free, last, labels=labels)
+        assert acts(asked) == [f"POST {name}-id/upgrade_policies 4.12.18" for name in "ac"]
+        assert shut(asked, "b") == ["MutexUpgrading"]
+        assert shut(asked, "d") == ["SectorFull"]
 
 
-def test_a_sector_with_a_limit_respects_no_holder_outside_it() -> None:
-    """World 28 of the existing service: x1 has the mutex in another sector, and y1 starts."""
+def test_a_mutex_is_not_taken_beside_node_pools_that_are_behind() -> None:
+    """A cluster of a sector with a limit, and one half upgraded outside it, never go together."""
+    labels = {"sector-max-parallel-upgrades.s": "1"}
+    limited = {"name": "a", "labels": {"mutexes": "db", "sector": "s"}}
+    half = hosted("h", {"p": "4.12.16"}, labels={"mutexes": "db"})
+    asked = world(limited, half, labels=labels)
+    assert acts(asked) == ["POST h-id/node_pools/p/upgrade_policies 4.12.17"]
+    assert shut(asked, "a") == ["MutexUpgrading"]
+
+
+def test_a_sector_with_a_limit_respects_holders_outside_it() -> None:
+    """World 28: x1 has the mutex in another sector. The existing service starts y1; we do not."""
     labels = {"sector-deps.x": "", "sector-deps.y": "", "sector-max-parallel-upgrades.y": "1"}
     busy = {"upgrade_policies": [{"id": "1", "version": "4.12.18", "state": "started"}]}
     some: list[dict[str, Any]] = [
         {"name": "x1", "labels": {"mutexes": "m", "sector": "x"}, **busy},
         {"name": "x2", "labels": {"mutexes": "m", "sector": "x"}},
         {"name": "y1", "labels": {"mutexes": "m", "sector": "y"}},
-        {"name": "y2", "labels": {"mutexes": "m", "sector": "y"}},
         {"name": "none", "labels": {"mutexes": "m"}},
     ]
     asked = world(*some, labels=labels)
-    assert acts(asked) == ["POST y1-id/upgrade_policies 4.12.18"]
-    assert shut(asked, "x2") == ["MutexUpgrading"]
-    assert shut(asked, "y2") == ["SectorFull", "MutexShareFull"]
-    assert shut(asked, "none") == ["MutexUpgrading"]
+    assert acts(asked) == []
+    for name in ("x2", "y1", "none"):
+        assert shut(asked, name) == ["MutexUpgrading"]
 
 
 # What is under way

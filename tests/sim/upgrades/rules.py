@@ -80,38 +80,15 @@ def holds(cluster: Cluster, asked: Asked, at: int) -> bool:
 
 
 def _has_its_mutexes(ground: Ground, asked: Asked, at: int) -> str:
-    """No other has them; in a sector with a limit, fewer there than that, whatever
-    is held elsewhere.
-    """
-    labels, org = ground.labels(asked.cluster, at)
-    sector, others = labels.get("sector", ""), ground.others(asked.cluster, at)
-    limited = owners.most(org, sector, 1) is not None
+    """No other has them, whatever its sector."""
+    labels, _ = ground.labels(asked.cluster, at)
+    others = ground.others(asked.cluster, at)
     for mutex in items(labels, "mutexes"):
         rivals = [each for each in others if mutex in items(each.labels.at(at), "mutexes")]
-        if limited:
-            rivals = [each for each in rivals if each.labels.at(at).get("sector") == sector]
-        most = owners.most(org, sector, len(rivals) + 1) if limited else 1
-        having = [
-            each.name
-            for each in rivals
-            if holds(each, asked, at) and not _follows(ground, each, asked, at)
-        ]
-        if len(having) >= (most or 1):
+        having = [each.name for each in rivals if holds(each, asked, at)]
+        if having:
             return f"mutex {mutex} is had by {having}"
     return ""
-
-
-def _follows(ground: Ground, rival: Cluster, asked: Asked, at: int) -> bool:
-    """Whether a rival does not ask for our mutexes, and is upgraded in the same round.
-
-    Decided first, we had the mutex; it went all the same, and its request was made before ours.
-    """
-    labels, org = ground.labels(rival, at)
-    sector = labels.get("sector", "")
-    if sector == asked.cluster.labels.at(at).get("sector", "") or not rival.live(asked.at):
-        return False
-    same_round = all(e.ours and asked.at - e.made_at < GRACE for e in rival.live(asked.at))
-    return same_round and owners.most(org, sector, 1) is not None
 
 
 def _finds_room(ground: Ground, asked: Asked, at: int) -> str:

@@ -1,5 +1,6 @@
 """One reading of OCM: organisations, their clusters, gates, and what was kept of them."""
 
+import enum
 from collections.abc import Callable, Mapping
 
 import msgspec
@@ -10,6 +11,18 @@ from tidegate.kinds.upgrades.core.refusal import OcmRefusal
 from tidegate.kinds.upgrades.core.rules.soak import SoakLedger
 from tidegate.kinds.upgrades.core.versions import VersionError, minor_of
 from tidegate.model.time import Instant
+
+
+class Edition(enum.IntEnum):
+    """Our rules as of a change to them. A plan is decided again by those it was decided with."""
+
+    # Clusters of a sector with a limit share their mutexes up to it.
+    SHARED_MUTEXES = 0
+    # A mutex has one holder, in a sector with a limit too.
+    ONE_HOLDER = 1
+
+
+LATEST = Edition.ONE_HOLDER
 
 
 class HealthCheck(msgspec.Struct, frozen=True):
@@ -187,6 +200,7 @@ class UpgradeWorld(msgspec.Struct, frozen=True):
     unread: Mapping[str, str] = {}
     # What was refused lately, by external id and by what was asked for (`refusal.what_of`).
     refused: Mapping[str, Mapping[str, OcmRefusal]] = {}
+    edition: Edition = LATEST
 
 
 def only_whole(world: UpgradeWorld) -> UpgradeWorld:

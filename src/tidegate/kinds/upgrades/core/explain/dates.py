@@ -4,7 +4,6 @@ from collections.abc import Iterable
 
 from tidegate.explain.sentence import facts
 from tidegate.kinds.upgrades.core.foresight.expected import STEP_BEFORE, ExpectedUpgrades
-from tidegate.kinds.upgrades.core.reasons.sharing_reasons import SharingReason
 from tidegate.kinds.upgrades.core.reasons.upgrade_reasons import UpgradeReason
 from tidegate.kinds.upgrades.core.reasons.version_reasons import VersionReason
 from tidegate.model.brake_reasons import BrakeReason
@@ -19,7 +18,6 @@ _BRIEF: dict[Reason, str] = {
     VersionReason.VersionSoaking: "{needed}d soak of {workload} on {version}",
     UpgradeReason.OutsideWindow: "its schedule",
     UpgradeReason.MutexUpgrading: "mutex {mutex} ({holder})",
-    SharingReason.MutexShareFull: "mutex {mutex} in sector {sector}",
     VersionReason.SectorBehind: "sector {sector} ({cluster})",
     UpgradeReason.SectorFull: "room in sector {sector}",
     VersionReason.InheritedBehind: "the organisations it inherits from",

@@ -10,7 +10,6 @@ from collections.abc import Iterable
 import msgspec
 
 from tidegate.kinds.upgrades.core.foresight.future import UpgradeUnderWay
-from tidegate.kinds.upgrades.core.reasons.sharing_reasons import SharingReason
 from tidegate.kinds.upgrades.core.reasons.upgrade_reasons import UpgradeReason
 from tidegate.kinds.upgrades.core.reasons.version_reasons import VersionReason
 from tidegate.kinds.upgrades.core.rules.plan import UpgradePlan
@@ -41,7 +40,6 @@ _GOES_ON = frozenset(
         VersionReason.SectorBehind,
         VersionReason.InheritedBehind,
         UpgradeReason.MutexUpgrading,
-        SharingReason.MutexShareFull,
         UpgradeReason.SectorFull,
         VersionReason.VersionSoaking,
         *STEP_BEFORE,

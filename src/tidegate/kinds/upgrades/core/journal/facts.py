@@ -11,7 +11,7 @@ from tidegate.kinds.upgrades.core.history import Minima
 from tidegate.kinds.upgrades.core.rules.soak import SoakSnapshot
 from tidegate.kinds.upgrades.core.service import RuleSet
 from tidegate.kinds.upgrades.core.step import UpgradeStep
-from tidegate.kinds.upgrades.core.world import ManagedCluster, MinorGate, Organisation
+from tidegate.kinds.upgrades.core.world import Edition, ManagedCluster, MinorGate, Organisation
 from tidegate.model.counted import counted
 from tidegate.model.time import Instant
 
@@ -116,6 +116,8 @@ class Planned(
     kept: HistoryNews | None = None
     # Organisations it inherits from that were not observed yet: it waits for them.
     unseen: tuple[str, ...] = ()
+    # The rules it was decided with; the first ones did not say.
+    edition: Edition = Edition.SHARED_MUTEXES
 
     def line(self) -> str:
         """What is asked for, and for how many clusters the reason to wait is new."""

@@ -13,6 +13,7 @@ from tidegate.kinds.upgrades.core.journal.facts import HistoryNews, Job, Planned
 from tidegate.kinds.upgrades.core.journal.state import UpgradeState
 from tidegate.kinds.upgrades.core.rules.plan import UpgradePlan
 from tidegate.kinds.upgrades.core.step import StepKind, UpgradeStep
+from tidegate.kinds.upgrades.core.world import LATEST
 from tidegate.model.plan import Option
 from tidegate.model.reason import Outcome
 from tidegate.model.time import Instant
@@ -44,6 +45,7 @@ def record_plans(
         digest=digest(stands, jobs),
         kept=kept,
         unseen=unseen,
+        edition=LATEST,
     )
 
 

@@ -73,7 +73,7 @@ def _again(state: UpgradeState, others: Others, fact: Planned) -> Plans | None:
     world = _world(state, others, fact.now)
     if world is None:
         return None
-    world = waiting_for(world, fact.unseen)
+    world = msgspec.structs.replace(waiting_for(world, fact.unseen), edition=fact.edition)
     compat = state.rules is RuleSet.COMPAT
     made = organisation_plan(OrganisationWorld(world, compat, state.paused), fact.now)
     return made.plan, made.agreeing

@@ -12,7 +12,6 @@ from tidegate.kinds.upgrades.core.foresight.expected import ExpectedUpgrades
 from tidegate.kinds.upgrades.core.foresight.forecast import FleetForecast
 from tidegate.kinds.upgrades.core.lint.findings import LintFinding, names
 from tidegate.kinds.upgrades.core.lint.label_text import owner_of
-from tidegate.kinds.upgrades.core.reasons.sharing_reasons import SharingReason
 from tidegate.kinds.upgrades.core.reasons.upgrade_reasons import UpgradeReason
 from tidegate.kinds.upgrades.core.reasons.version_reasons import VersionReason
 from tidegate.kinds.upgrades.core.rules.agreements import agree
@@ -22,9 +21,7 @@ from tidegate.model.reason import Reason
 from tidegate.model.time import Instant
 from tidegate.model.verdict import Verdict
 
-_MUTEX = frozenset(
-    (UpgradeReason.MutexUpgrading, UpgradeReason.MutexUpgradeFailed, SharingReason.MutexShareFull)
-)
+_MUTEX = frozenset((UpgradeReason.MutexUpgrading, UpgradeReason.MutexUpgradeFailed))
 _SECTOR = frozenset((VersionReason.SectorBehind, VersionReason.SectorMemberUnreadable))
 _AGREEMENT_LABEL = "version-gate-approvals"
 

@@ -11,8 +11,8 @@ from tidegate.kinds.upgrades.core.rules.addons import AddonUpgrades
 from tidegate.kinds.upgrades.core.rules.brake_gates import BrakeGates
 from tidegate.kinds.upgrades.core.rules.expedite import Expedites
 from tidegate.kinds.upgrades.core.rules.fleet import FleetMember, OrganisationFleet
+from tidegate.kinds.upgrades.core.rules.former_locks import LOCKS
 from tidegate.kinds.upgrades.core.rules.gates import IDLE, VersionGates, lately, why_blocked
-from tidegate.kinds.upgrades.core.rules.locks import UpgradeLocks
 from tidegate.kinds.upgrades.core.rules.plan import CLUSTER_WRONG, OwnerNotice
 from tidegate.kinds.upgrades.core.rules.progress import can_be_taken_back
 from tidegate.kinds.upgrades.core.rules.sector_order import SectorOrder
@@ -48,7 +48,7 @@ class UpgradePass:
         self._now = now
         self._asked = VersionGates(world, fleet, days, ledger, now)
         self._ahead = SectorOrder(fleet, minima)
-        self._locks = UpgradeLocks(fleet.members, fleet.org_policy)
+        self._locks = LOCKS[world.edition](fleet.members, fleet.org_policy)
         self._braking = braking
         self._addons = addons
         self._expedites = Expedites(world.brakes.expedites, fleet, now)

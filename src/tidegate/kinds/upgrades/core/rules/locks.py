@@ -1,17 +1,14 @@
 """Who holds which mutex, and how many of a sector are being upgraded, while one plan is made.
 
 A cluster holds its mutexes from the moment an upgrade is asked for until its node pools have caught
-up. A mutex has one holder; but in a sector with a limit, its clusters share their mutexes up to
-that limit, and do not count others. The limit counts all clusters of the sector, too, whether
-they share a mutex or not. Whatever the plan starts is counted at once.
+up. A mutex has one holder, in a sector with a limit too; the limit counts all clusters of the
+sector, whether they have a mutex or not. Whatever the plan starts is counted at once.
 """
 
-from collections import Counter
 from collections.abc import Iterable
 from heapq import nsmallest
 
 from tidegate.kinds.upgrades.core.declared.organisation_policy import OrganisationPolicy
-from tidegate.kinds.upgrades.core.reasons.sharing_reasons import SharingReason
 from tidegate.kinds.upgrades.core.reasons.upgrade_reasons import UpgradeReason
 from tidegate.kinds.upgrades.core.rules.fleet import FleetMember
 from tidegate.model.brake_reasons import BrakeReason
@@ -34,14 +31,10 @@ class UpgradeLocks:
         # What was said already. Who holds what only grows, so how many do tells one answer from
         # another; each of them is checked by itself.
         self._said: dict[tuple[object, ...], Verdict] = {}
-        # Of sectors with a limit, by sector and mutex: who has it, and how many would like to.
-        self._sharing: dict[tuple[str, str], dict[str, FleetMember]] = {}
-        self._likely: Counter[tuple[str, str]] = Counter()
         lagging: list[FleetMember] = []
         for each in members:
             if each.sector:
                 self._sizes[each.sector] = self._sizes.get(each.sector, 0) + 1
-                self._likely.update((each.sector, mutex) for mutex in each.mutexes)
             if each.progress.is_busy:
                 self.take(each)
             elif each.progress.behind:
@@ -49,7 +42,7 @@ class UpgradeLocks:
         # Between its control plane and its node pools a cluster keeps what it has. Where several
         # are in between, the first in order goes first, so that they never wait for each other.
         for each in lagging:
-            self._keep(each)
+            self.keep(each)
 
     def take(self, member: FleetMember) -> None:
         """The member is upgraded: it has its mutexes, and a place in its sector."""
@@ -57,28 +50,18 @@ class UpgradeLocks:
             self._holders.setdefault(mutex, member)
         if member.sector:
             self._busy.setdefault(member.sector, {})[member.cluster.uuid] = member
-            for mutex in member.mutexes:
-                self._shares(member.sector, mutex)[member.cluster.uuid] = member
 
-    def _shares(self, sector: str, mutex: str) -> dict[str, FleetMember]:
-        return self._sharing.setdefault((sector, mutex), {})
-
-    def _keep(self, member: FleetMember) -> None:
+    def keep(self, member: FleetMember) -> None:
+        """The member is half upgraded: it keeps its mutexes, and its place where there is room."""
         for mutex in (member.cluster.ident, *member.mutexes):
             self._holders.setdefault(mutex, member)
-        for mutex in member.mutexes if member.sector else ():
-            shares, limit = self._shares(member.sector, mutex), self._share(member.sector, mutex)
-            if limit is not None and len(shares) < limit:
-                shares[member.cluster.uuid] = member
-        if member.sector and (limit := self._limit(member.sector)) is not None:
+        if member.sector and (limit := self.limit(member.sector)) is not None:
             busy = self._busy.setdefault(member.sector, {})
             if len(busy) < limit:
                 busy[member.cluster.uuid] = member
 
     def mutexes(self, member: FleetMember) -> tuple[Verdict, ...]:
         """Whether it may have its mutexes: one verdict each, and one if its own id is taken."""
-        if member.sector and self._limit(member.sector) is not None:
-            return tuple(self._shared(member, mutex) for mutex in member.mutexes)
         found: list[Verdict] = []
         for mutex in member.mutexes:
             holder = self._holders.get(mutex)
@@ -110,27 +93,8 @@ class UpgradeLocks:
         """The same with the first few clusters in it, made once for so many."""
         key = (reason, *facts)
         if key not in self._said:
-            self._said[key] = verdict(reason, *facts, _shown(others))
+            self._said[key] = verdict(reason, *facts, shown_names(others))
         return self._said[key]
-
-    def _shared(self, member: FleetMember, mutex: str) -> Verdict:
-        """Whether a sector with a limit has room for one more with a mutex."""
-        sector = member.sector
-        limit = self._share(sector, mutex) or 0
-        shares, uuid = self._shares(sector, mutex), member.cluster.uuid
-        mine = uuid in shares
-        facts = (mutex, len(shares) - mine, limit, sector)
-        if len(shares) - mine < limit:
-            return self._once(SharingReason.MutexShared, *facts)
-        if mine:
-            others = [each for one, each in shares.items() if one != uuid]
-            return verdict(SharingReason.MutexShareFull, *facts, _shown(others))
-        return self._full(SharingReason.MutexShareFull, facts, shares.values())
-
-    def _share(self, sector: str, mutex: str) -> int | None:
-        """How many clusters of a sector may have a mutex at once; None: it has no limit."""
-        limit = self._orders.limits.get(sector)
-        return None if limit is None else limit.of(self._likely[sector, mutex])
 
     def slots(self, member: FleetMember) -> tuple[Verdict, ...]:
         """Whether its sector has room for it; nothing where there is no limit."""
@@ -139,7 +103,7 @@ class UpgradeLocks:
             return ()
         if sector in self._orders.closed:
             return (verdict(UpgradeReason.SectorLimitUnreadable, sector),)
-        limit = self._limit(sector)
+        limit = self.limit(sector)
         if limit is None:
             return ()
         if limit == 0:
@@ -149,15 +113,22 @@ class UpgradeLocks:
         if used < limit:
             return (self._once(UpgradeReason.SectorRoom, sector, used, limit),)
         if used != len(busy):
-            return (verdict(UpgradeReason.SectorFull, sector, used, limit, _shown(busy.values())),)
+            return (
+                verdict(UpgradeReason.SectorFull, sector, used, limit, shown_names(busy.values())),
+            )
         return (self._full(UpgradeReason.SectorFull, (sector, used, limit), busy.values()),)
 
-    def _limit(self, sector: str) -> int | None:
+    def limit(self, sector: str, size: int | None = None) -> int | None:
+        """How many of a sector, or of so many of it, may be upgraded at once; None: all."""
         limit = self._orders.limits.get(sector)
-        return None if limit is None else limit.of(self._sizes.get(sector, 0))
+        return (
+            None
+            if limit is None
+            else limit.of(self._sizes.get(sector, 0) if size is None else size)
+        )
 
 
-def _shown(members: Iterable[FleetMember]) -> tuple[str, ...]:
+def shown_names(members: Iterable[FleetMember]) -> tuple[str, ...]:
     """The first few by name, and whether there are more."""
     names = nsmallest(_NAMES_MAX + 1, map(_named, members))
     return (*names[:_NAMES_MAX], "…") if len(names) > _NAMES_MAX else tuple(names)
