@@ -9,7 +9,7 @@ from asyncio import to_thread
 from collections import Counter
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 import msgspec
 
@@ -18,6 +18,7 @@ from tidegate.engine.execute import ACTOR, Executor
 from tidegate.engine.journal import Journal
 from tidegate.engine.kind import Kind, Others, PlanRecord, Task
 from tidegate.engine.partition import PartitionState
+from tidegate.engine.watchdog import Steps
 from tidegate.explain.view import Counts
 from tidegate.gates.brakes import Brakes
 from tidegate.journal.chain import JournalNote
@@ -27,6 +28,9 @@ from tidegate.journal.lease import Lease
 from tidegate.machine.clock import Clock
 from tidegate.model.time import SECOND, Duration, Instant
 from tidegate.store.port import Append, Head, LostClaimError
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 # How often a plan is made again because others took a place first; then the round is given up.
 TRIES_MAX = 5
@@ -82,6 +86,8 @@ class Desk(msgspec.Struct, frozen=True):
     clock: Clock
     # The states of other partitions.
     others: Others
+    # What threads work on.
+    steps: Steps = msgspec.field(default_factory=Steps)
 
 
 class _Made(msgspec.Struct, frozen=True):
@@ -154,11 +160,11 @@ class Round:
         mode = self.acting = self._mode(now)
         # One call to a thread does both, unless evidence has to be asked for in between.
         probes = self.desk.book.has_probes
-        head, kept, brakes, made = await to_thread(self._fold, now, not probes)
+        head, kept, brakes, made = await self._thread(self._fold, now, not probes)
         troubles = await self._gather(now) if kept is None and probes else {}
         if kept is None:
             if probes:
-                made = await to_thread(self._make, head, now, mode, brakes)
+                made = await self._thread(self._make, head, now, mode, brakes)
             self.made = await self._record(made, head, now, mode)
             if self.made is None:
                 return RoundResult(partition=part.partition, troubles=troubles)
@@ -186,6 +192,11 @@ class Round:
             frees=frees,
             count=partial(part.rules.counts, part.partition, part.state, world, plan, now),
         )
+
+    async def _thread(self, work: Callable[P, T], *args: P.args, **more: P.kwargs) -> T:
+        """Work in another thread, under the name of the partition."""
+        run = partial(self.desk.steps.run, self.part.partition, work, *args, **more)
+        return await to_thread(run)
 
     def _fold(
         self, now: Instant, decides: bool
@@ -238,7 +249,7 @@ class Round:
             except LostClaimError:
                 if not left:
                     raise
-                made = await to_thread(self._again, head, now, mode)
+                made = await self._thread(self._again, head, now, mode)
                 continue
             await self.part.take(append, end)
             return msgspec.structs.replace(made, seq=end.seq)

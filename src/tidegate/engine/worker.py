@@ -27,6 +27,7 @@ from tidegate.engine.others import OtherStates
 from tidegate.engine.partition import PartitionState, verify_chain
 from tidegate.engine.round import Desk, Round, RoundResult
 from tidegate.engine.vitals import Led, TroubleError, Vitals
+from tidegate.engine.watchdog import Steps
 from tidegate.gates.brakes import Brakes
 from tidegate.gates.scope import kind_word
 from tidegate.journal.facts import Mode
@@ -95,10 +96,12 @@ class Worker:
             store, clock, settings.holder, settings.lease_term, settings.act
         )
         self._notices = notices
-        others, journal = OtherStates(store), Journal(store)
+        others, journal, self.steps = OtherStates(store), Journal(store), Steps()
         self._desks = {
-            kind.rules.word: Desk(self._book, journal, executor, clock, others.of(kind.rules))
-            for kind in self._kinds
+            each.rules.word: Desk(
+                self._book, journal, executor, clock, others.of(each.rules), self.steps
+            )
+            for each in self._kinds
         }
         self._report = report or (lambda _partition, _outcome: None)
         self._wakes: dict[str, asyncio.Event] = {}
@@ -157,7 +160,7 @@ class Worker:
     async def run(self) -> None:
         """Run rounds until stopped. A bug in any part ends the whole, and is raised."""
         background = [self._begin(self._listen())]
-        background += [self._begin(self._watch(kind)) for kind in self._kinds]
+        background += [self._begin(self._watch(each), each.rules.word) for each in self._kinds]
         works = [kind.background(self.wake) for kind in self._kinds]
         if self._notices is not None:
             self._notices.wake = self.wake
@@ -178,8 +181,8 @@ class Worker:
         if self._crash is not None:
             raise self._crash
 
-    def _begin(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        task = asyncio.create_task(work)
+    def _begin(self, work: Coroutine[Any, Any, None], name: str = "") -> asyncio.Task[None]:
+        task = asyncio.create_task(work, name=name or None)
         task.add_done_callback(self._ended)
         return task
 
@@ -207,7 +210,7 @@ class Worker:
             mine = any(fnmatchcase(kind_word(partition), kind) for kind in self._settings.kinds)
             if mine and partition not in self._running:
                 self._wakes[partition] = asyncio.Event()
-                self._running[partition] = self._begin(self._run_partition(partition))
+                self._running[partition] = self._begin(self._run_partition(partition), partition)
         if whole:
             self._leave(frozenset(found))
             self.discovered.set()

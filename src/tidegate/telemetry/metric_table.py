@@ -48,6 +48,11 @@ TOTALS = (
         "Notices to people, by outcome: sent, failed, dropped.",
         ("event", "outcome"),
     ),
+    Known(
+        "tidegate_loop_held_total",
+        "How often something held the event loop for more than 5 s, by what did.",
+        _ROLLOUT,
+    ),
     Known("tidegate_actions_total", "Actions, by outcome.", ("kind", "outcome")),
     Known(
         "tidegate_errors_total",

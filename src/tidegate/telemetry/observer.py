@@ -7,6 +7,7 @@ from collections.abc import Callable
 from tidegate.engine.notify import NoticeQueue
 from tidegate.engine.round import RoundResult
 from tidegate.engine.vitals import Led, Vitals
+from tidegate.engine.watchdog import LoopHeld
 from tidegate.explain.notice import Notice
 from tidegate.gates.scope import kind_word
 from tidegate.journal.fact import Fact
@@ -102,6 +103,15 @@ class Observer:
                 now = self._loop.time()
                 self._late_s = max(0.0, now - self._beat_at - BEAT_S)
                 self._beat_at = now
+
+    def held(self, found: LoopHeld) -> None:
+        """Something holds the event loop, or did; called from another thread."""
+        holder = found.holder or "not known"
+        if found.over:
+            self.metrics.add("tidegate_loop_held_total", kind_word(found.holder) or "none", holder)
+        verb = "held" if found.over else "holds"
+        msg = f"{holder} {verb} the event loop: nothing else went on for {found.held_s:.0f} s"
+        self._log.say("error", msg, rollout=found.holder, what="held", over=found.over)
 
     def ill(self) -> list[str]:
         """Why the process is better restarted; nothing if it is well."""

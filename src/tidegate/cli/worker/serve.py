@@ -28,6 +28,7 @@ from tidegate.cli.worker.patterns import acted_on, check_patterns
 from tidegate.engine.execute import Executor
 from tidegate.engine.notify import NoticeQueue
 from tidegate.engine.started import Started
+from tidegate.engine.watchdog import Watchdog
 from tidegate.engine.worker import Worker
 from tidegate.explain.notice import NoticeKind
 from tidegate.kind_table import start_kinds
@@ -204,6 +205,8 @@ async def _together(
     worker: Worker, server: ProbeServer, ear: socket.socket, observer: Observer
 ) -> None:
     """Until the worker ends; if either ends by an error, so does everything."""
+    watchdog = Watchdog(asyncio.get_running_loop(), observer.held, worker.steps)
+    watchdog.start()
     beating = asyncio.create_task(observer.beat())
     answering = asyncio.create_task(server.serve([ear]))
     working = asyncio.create_task(worker.run())
@@ -213,5 +216,6 @@ async def _together(
     server.stop()
     await asyncio.wait((answering,))
     beating.cancel()
+    watchdog.stop()
     working.result()
     answering.result()

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from tidegate.kinds.upgrades.app.read.organisations import AskAlerts, publishing, read_organisations
-from tidegate.kinds.upgrades.core.service import Registration
+from tidegate.kinds.upgrades.core.service import PARTITION, Registration
 from tidegate.kinds.upgrades.core.world import UpgradeWorld
 from tidegate.kinds.upgrades.ocm.port import ManagedClusters, OcmRefusedError
 from tidegate.machine.clock import Clock
@@ -115,7 +115,10 @@ class Surveys:
 
     async def changes(self) -> AsyncIterator[str]:
         """Organisations that were surveyed, as it happens."""
-        tasks = [asyncio.create_task(self._watch(each)) for each in self._channels]
+        tasks = [
+            asyncio.create_task(self._watch(each), name=f"{PARTITION}/{each.environment}")
+            for each in self._channels
+        ]
         try:
             while True:
                 yield await self._news.get()

@@ -7,6 +7,7 @@ import msgspec
 
 from tidegate.kinds.upgrades.core.channels import next_channel
 from tidegate.kinds.upgrades.core.compat.gates import missing_gates
+from tidegate.kinds.upgrades.core.compat.patterns import UnboundedPatternError, is_found
 from tidegate.kinds.upgrades.core.compat.record import AbortError, LegacyRecord, cluster_path
 from tidegate.kinds.upgrades.core.compat.specs import LegacySpec, OrgSpec
 from tidegate.kinds.upgrades.core.history import Minima, SoakHistory, soaked
@@ -250,8 +251,8 @@ class LegacyPass:
 
 def _is_found(pattern: str, version: str) -> bool:
     try:
-        return re.search(pattern, version) is not None
-    except (re.error, OverflowError, RecursionError) as error:
+        return is_found(pattern, version)
+    except (re.error, OverflowError, RecursionError, UnboundedPatternError) as error:
         raise AbortError("PatternError", str(error)) from None
 
 
