@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from tests.upgraded import brake, hosted, world
+from tests.upgraded import NOW, brake, hosted, world
 from tidegate.kinds.upgrades.core.foresight.pace import UpgradePace
 from tidegate.kinds.upgrades.core.lint.findings import CODES, LintFinding
 from tidegate.kinds.upgrades.core.lint.lint import lint
@@ -48,6 +48,7 @@ FAILED = [{"version": "4.12.18", "state": "failed"}]
 STAGED = {"sector-deps.prod": "stage"}
 NIGHTS = {"from": "2023-05-01T20:00:00Z", "to": "2023-05-02T08:00:00Z", "rrule": "FREQ=DAILY"}
 GATE = {"id": "g", "prefix": "4.13", "label": "api.openshift.com/gate-ocp"}
+REFUSED = {"a-uuid": {"agree/4.13/g": {"at": NOW, "tries": 1, "detail": "HTTP 403"}}}
 STUCK = hosted("a", {"p": "4.12.16"}, alerts=["Down"], labels={"mutexes": "m"})
 WATCHED = [{"id": "o", "name": "O", "health_checks": [{"provider": "telemeter", "enforced": True}]}]
 
@@ -245,6 +246,13 @@ CASES: list[tuple[str, dict[str, Any], dict[str, Any], str, str]] = [
         world({"name": "a", "available_upgrades": ["4.13.1"]}, gates=[GATE]),
         "cluster/a",
         "api.openshift.com/gate-ocp is not agreed to, so it goes to no 4.13",
+    ),
+    (
+        "refused-agreement",
+        world({"name": "a", "available_upgrades": ["4.13.1"]}, gates=[GATE], refused=REFUSED),
+        world({"name": "a", "available_upgrades": ["4.13.1"]}, gates=[GATE]),
+        "cluster/a",
+        "OpenShift Cluster Manager refused our agreement: HTTP 403",
     ),
     ("unverified-inheritance", inheriting("q"), inheriting("o"), "org/o", "p do not publish"),
     (

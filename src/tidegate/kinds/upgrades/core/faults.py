@@ -49,6 +49,7 @@ _FAULTS: dict[Reason, FaultParty] = {
     VersionReason.FailuresUnread: FaultParty.OUTSIDE,
     VersionReason.RefusedLately: FaultParty.OUTSIDE,
     UpgradeReason.HealthUnasked: FaultParty.OUTSIDE,
+    VersionReason.AgreementRefused: FaultParty.OURS,
     BrakeReason.CalendarEnds: FaultParty.OURS,
     BrakeReason.CoverUnclear: FaultParty.OURS,
 }

@@ -9,9 +9,9 @@ from collections.abc import Iterable
 
 import msgspec
 
-from tidegate.kinds.upgrades.core.rules.agreements import APPROVER, approved
+from tidegate.kinds.upgrades.core.rules.agreements import APPROVER
 from tidegate.kinds.upgrades.core.rules.fleet import gather
-from tidegate.kinds.upgrades.core.rules.gates import KINDS, on_the_way
+from tidegate.kinds.upgrades.core.rules.gates import KINDS, approved, on_the_way
 from tidegate.kinds.upgrades.core.versions import is_version, minor_of
 from tidegate.kinds.upgrades.core.world import ManagedCluster, MinorGate, UpgradeWorld
 from tidegate.model.time import Instant

@@ -47,6 +47,9 @@ CODES: dict[str, LintCode] = {
     "ended": LintCode("error", "A version that is no longer supported"),
     "blocks-everything": LintCode("warning", "A pattern that blocks every version there can be"),
     "missing-agreement": LintCode("warning", "A version gate that is not agreed to"),
+    "refused-agreement": LintCode(
+        "note", "An agreement to a version gate that Tidegate is refused; nothing for its owner"
+    ),
     "unverified-inheritance": LintCode("error", "Soak of an organisation that does not publish it"),
     "self-inheritance": LintCode("warning", "An organisation that inherits from itself"),
     "phantom-item": LintCode("warning", "An item of a list that is empty or stands there twice"),

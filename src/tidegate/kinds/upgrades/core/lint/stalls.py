@@ -150,3 +150,8 @@ def agreements(world: UpgradeWorld, now: Instant) -> Iterator[LintFinding]:
                 listed = ",".join((*member.policy.approvals, str(gate)))
                 remedy = f'agree to it by hand, or write "{listed}" to have it agreed to'
                 yield owner.found("missing-agreement", _AGREEMENT_LABEL, message, remedy)
+            elif each.reason is VersionReason.AgreementRefused:
+                member = plan.members[option.target]
+                owner = owner_of(fleets[member.cluster.org], member)
+                remedy = "nothing to change: the operators of Tidegate are paged, and it is retried"
+                yield owner.found("refused-agreement", "", sentence(each), remedy)

@@ -168,6 +168,13 @@ class VersionReason(Reason):
         (("minor", _N), ("gates", _NS)),
         "its owner agrees, or lists them in version-gate-approvals",
     )
+    AgreementRefused = Entry(
+        Gate.AGREEMENT,
+        _WAIT,
+        "{gates} for {minor}: OpenShift Cluster Manager refused our agreement: {detail}",
+        (("minor", _N), ("gates", _NS), ("detail", _N)),
+        "the operators of Tidegate may agree to it, which is retried; its owner need do nothing",
+    )
     AgreementWanted = Entry(
         Gate.AGREEMENT,
         _PASS,

@@ -4,18 +4,22 @@ A list of approvals that is absent or empty approves the first kind of gate, as 
 organisation is the default for clusters that have labels of their own.
 """
 
-from tidegate.kinds.upgrades.core.declared.label_error import LabelErrors
 from tidegate.kinds.upgrades.core.reasons.upgrade_reasons import UpgradeReason
 from tidegate.kinds.upgrades.core.reasons.version_reasons import VersionReason
 from tidegate.kinds.upgrades.core.rules.brake_gates import BrakeGates
 from tidegate.kinds.upgrades.core.rules.cluster_pass import GATES_MISSING
 from tidegate.kinds.upgrades.core.rules.fleet import FleetMember, OrganisationFleet, gather
-from tidegate.kinds.upgrades.core.rules.gates import OCP, lately, not_ready, relevant
+from tidegate.kinds.upgrades.core.rules.gates import (
+    agree_step,
+    approved,
+    not_ready,
+    refused_agreement,
+    relevant,
+)
 from tidegate.kinds.upgrades.core.rules.plan import OwnerNotice, UpgradePlan, actions_of, recheck_of
-from tidegate.kinds.upgrades.core.step import StepKind, UpgradeStep
 from tidegate.kinds.upgrades.core.versions import is_version, minor_of
 from tidegate.kinds.upgrades.core.world import UpgradeWorld
-from tidegate.model.plan import ChangeKind, Option
+from tidegate.model.plan import Option
 from tidegate.model.time import Instant
 from tidegate.model.verdict import verdict
 
@@ -45,12 +49,22 @@ def agree(world: UpgradeWorld, now: Instant) -> UpgradePlan:
 
 
 def due_notices(plan: UpgradePlan, agreeing: UpgradePlan) -> tuple[OwnerNotice, ...]:
-    """Service logs for owners, without those about agreements that are given at this moment."""
-    agreed = {each.target for each in agreeing.actions}
+    """Service logs for owners, without those about agreements that are ours to give.
+
+    One that their labels ask for is given at this moment, or something keeps us from giving it.
+    """
+    ours, theirs = (
+        {
+            agreeing.members[option.target].cluster.uuid
+            for option in agreeing.options
+            if any(each.reason is reason for each in option.verdicts)
+        }
+        for reason in (VersionReason.AgreementWanted, VersionReason.AgreementUnasked)
+    )
     return tuple(
         each
         for each in plan.owner_notices
-        if each.summary != GATES_MISSING or each.uuid not in agreed
+        if each.summary != GATES_MISSING or each.uuid not in ours - theirs
     )
 
 
@@ -63,13 +77,12 @@ def _options(
     now: Instant,
 ) -> list[Option]:
     if member.excluded is not None:
-        return [Option(at, _step("", ""), (member.excluded,))]
+        return [Option(at, agree_step("", ""), (member.excluded,))]
     if fleet.org.partial:  # a label that says `none` may not have been read
-        return [
-            Option(at, _step("", ""), (verdict(UpgradeReason.OrgPartlyRead, fleet.org.partial),))
-        ]
+        unread = verdict(UpgradeReason.OrgPartlyRead, fleet.org.partial)
+        return [Option(at, agree_step("", ""), (unread,))]
     if (unready := not_ready(member)) is not None:
-        return [Option(at, _step("", ""), (unready,))]
+        return [Option(at, agree_step("", ""), (unready,))]
     minors = {minor_of(each) for each in member.cluster.available_upgrades if is_version(each)}
     wanted = approved(fleet, member)
     options: list[Option] = []
@@ -80,24 +93,13 @@ def _options(
                 if gate.label in wanted
                 else VersionReason.AgreementUnasked
             )
-            step = _step(gate.prefix, gate.id)
+            step = agree_step(gate.prefix, gate.id)
             said = (
                 verdict(reason, gate.prefix, gate.label),
-                *lately(world, member.cluster, step, now),
+                *refused_agreement(world, member.cluster, gate, now),
                 *braking.held(member),
             )
             options.append(Option(at, step, said))
     if options:
         return options
-    return [Option(at, _step("", ""), (verdict(VersionReason.NothingToAgree),))]
-
-
-def approved(fleet: OrganisationFleet, member: FleetMember) -> tuple[str, ...]:
-    """The kinds of gates that are agreed to for a cluster."""
-    name = "version-gate-approvals"
-    of_org = LabelErrors().items(name, fleet.org.labels.get(name))
-    return member.policy.approvals or of_org or (OCP,)
-
-
-def _step(minor: str, ident: str) -> UpgradeStep:
-    return UpgradeStep(kind=ChangeKind.APPLY, revision=minor, doing=StepKind.AGREE, ident=ident)
+    return [Option(at, agree_step("", ""), (verdict(VersionReason.NothingToAgree),))]

@@ -229,7 +229,7 @@ class UpgradePass:
             soak or self._asked.soak(member, version),
             *self._asked.quarantine(version),
             self._ahead.verdict(member, version),
-            self._asked.agreement(member.cluster, version),
+            self._asked.agreement(member, version),
             *self._braking.verdicts(member, version, starts_at),
         )
 

@@ -2,17 +2,19 @@
 
 from collections.abc import Iterable
 
+from tidegate.kinds.upgrades.core.declared.label_error import LabelErrors
 from tidegate.kinds.upgrades.core.declared.patterns import first_found
 from tidegate.kinds.upgrades.core.reasons.upgrade_reasons import UpgradeReason
 from tidegate.kinds.upgrades.core.reasons.version_reasons import VersionReason
-from tidegate.kinds.upgrades.core.refusal import what_of
+from tidegate.kinds.upgrades.core.refusal import OcmRefusal, what_of
 from tidegate.kinds.upgrades.core.rules.fleet import FleetMember, OrganisationFleet
 from tidegate.kinds.upgrades.core.rules.soak import DAY, Days, SoakLedger, days_text
 from tidegate.kinds.upgrades.core.schedule.schedule import CLUSTER
 from tidegate.kinds.upgrades.core.schedule.window import start_of
-from tidegate.kinds.upgrades.core.step import UpgradeStep
+from tidegate.kinds.upgrades.core.step import StepKind, UpgradeStep
 from tidegate.kinds.upgrades.core.versions import VersionError, key_of, minor_of
 from tidegate.kinds.upgrades.core.world import HealthCheck, ManagedCluster, MinorGate, UpgradeWorld
+from tidegate.model.plan import ChangeKind
 from tidegate.model.reason import Gate as Gates
 from tidegate.model.reason import Outcome
 from tidegate.model.time import Instant, parse_instant
@@ -205,17 +207,24 @@ class VersionGates:
             reason, named = VersionReason.FailuresUnread, self._unread
         return (verdict(reason, version, len(failed), most, tuple(named[:_NAMES_MAX])),)
 
-    def agreement(self, cluster: ManagedCluster, version: str) -> Verdict:
+    def agreement(self, member: FleetMember, version: str) -> Verdict:
         """Whether all that the minor version asks for was agreed to."""
-        minor = minor_of(version)
+        cluster, minor = member.cluster, minor_of(version)
         gates = [each for each in self._world.gates if each.prefix == minor]
         asked = relevant(cluster, gates)
         if not asked:
             return NO_AGREEMENT
         missing = [each for each in asked if each.id not in cluster.gate_agreements]
-        reason = VersionReason.AgreementMissing if missing else VersionReason.AgreementsThere
-        labels = tuple(sorted(each.label.rpartition("/")[2] for each in missing or asked))
-        return verdict(reason, minor, labels)
+        if not missing:
+            return verdict(VersionReason.AgreementsThere, minor, _labels(asked))
+        wanted = approved(self._fleet, member)
+        theirs = [each for each in missing if each.label not in wanted]
+        refused = [each for each in missing if refusal_of(self._world, cluster, each) is not None]
+        if refused and not theirs:
+            one = refusal_of(self._world, cluster, refused[0])
+            detail = one.detail if one is not None else ""
+            return verdict(VersionReason.AgreementRefused, minor, _labels(refused), detail)
+        return verdict(VersionReason.AgreementMissing, minor, _labels(theirs or missing))
 
     def health(self, member: FleetMember) -> tuple[Verdict, ...]:
         """Whether it is well, one verdict a source; a brake only where the check is enforced."""
@@ -253,6 +262,38 @@ def lately(
     if one is None or one.until <= now:
         return ()
     return (verdict(VersionReason.RefusedLately, one.tries, one.detail, until=one.until),)
+
+
+def refusal_of(world: UpgradeWorld, cluster: ManagedCluster, gate: MinorGate) -> OcmRefusal | None:
+    """That our agreement to a gate was refused; None: it was not."""
+    return world.refused.get(cluster.uuid, {}).get(what_of(agree_step(gate.prefix, gate.id)))
+
+
+def refused_agreement(
+    world: UpgradeWorld, cluster: ManagedCluster, gate: MinorGate, now: Instant
+) -> tuple[Verdict, ...]:
+    """Whether our agreement was refused a moment ago; nothing where it was not."""
+    one = refusal_of(world, cluster, gate)
+    if one is None or one.until <= now:
+        return ()
+    reason = VersionReason.AgreementRefused
+    return (verdict(reason, gate.prefix, _labels((gate,)), one.detail, until=one.until),)
+
+
+def agree_step(minor: str, ident: str) -> UpgradeStep:
+    """The step that agrees to a gate."""
+    return UpgradeStep(kind=ChangeKind.APPLY, revision=minor, doing=StepKind.AGREE, ident=ident)
+
+
+def approved(fleet: OrganisationFleet, member: FleetMember) -> tuple[str, ...]:
+    """The kinds of gates that are agreed to for a cluster."""
+    name = "version-gate-approvals"
+    of_org = LabelErrors().items(name, fleet.org.labels.get(name))
+    return member.policy.approvals or of_org or (OCP,)
+
+
+def _labels(gates: Iterable[MinorGate]) -> tuple[str, ...]:
+    return tuple(sorted(each.label.rpartition("/")[2] for each in gates))
 
 
 def why_blocked(said: Iterable[Verdict]) -> str:
