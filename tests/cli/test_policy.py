@@ -164,6 +164,8 @@ def test_a_file_of_the_existing_command_line_is_taken(owner: Owner) -> None:
         (["pay-prod-1", "--schedule", "0 48 * * *"], "is not a schedule"),
         (["pay-prod-1", "--sector", "prd"], 'did you mean "prod"?'),
         (["pay-prod-1", "--blocked-versions", "(?=4)"], "which RE2 cannot"),
+        (["pay-prod-1", "--blocked-versions", r"^4\.1{1,2}"], r'"^4\.1{1,2}" holds a comma'),
+        (["pay-prod-1", "--blocked-versions", "x,4[,.]1"], '"4[,.]1" holds a comma'),
         (["pay-prod-11", "--soak-days", "2"], 'not in o-payments; did you mean "pay-prod-1"?'),
         (["maps-1", "--soak-days", "2"], "not in o-payments"),
         (["nothing-*", "--soak-days", "2"], "there are pay-prod-1, pay-prod-2"),
@@ -393,6 +395,9 @@ def test_sectors_keep_their_limit_and_may_stand_alone(owner: Owner) -> None:
         (["set", "prod", "--remove-dependency", "stag"], 'did you mean "stage"?'),
         (["set", "-f", "-", "--replace"], '"prod" is no sector of the organisation'),
         (["set"], "Specify a sector:"),
+        (["set", "a,b"], "a name has no commas"),
+        (["set", " a"], "no blanks around it"),
+        (["set", ""], 'sector "": '),
         (["set", "x", "--replace"], "--replace removes all sectors"),
     ],
 )

@@ -16,7 +16,7 @@ from tidegate.kinds.upgrades.core.channels import next_channel
 from tidegate.kinds.upgrades.core.labels.labels import read_cluster_labels, read_org_labels
 from tidegate.kinds.upgrades.core.schedule.cron import next_after
 from tidegate.kinds.upgrades.core.schedule.cron_text import CronError, parse_cron
-from tidegate.kinds.upgrades.core.sectors import SectorLoopError, check_loops
+from tidegate.kinds.upgrades.core.sectors import Sector, SectorLoopError, check_loops, circles
 from tidegate.kinds.upgrades.core.versions import VersionError, key_of, sort_versions
 from tidegate.kinds.upgrades.wire.line import answer_compat
 from tidegate.model.time import SECOND
@@ -135,6 +135,34 @@ def test_sectors_are_in_order_or_in_a_circle(labels: dict[str, str]) -> None:
         assert done != sectors.keys()
     else:
         assert done == sectors.keys()
+
+
+NAMES = st.sampled_from("abcdef")
+
+
+@given(st.dictionaries(NAMES, st.lists(NAMES, max_size=3, unique=True), max_size=6))
+def test_a_circle_has_its_members_and_no_others(deps: dict[str, list[str]]) -> None:
+    """Each reaches itself through the others; what is behind a circle is not in it."""
+    every = {*deps, *(each for some in deps.values() for each in some)}
+    sectors = {name: Sector(name, tuple(deps.get(name, ()))) for name in sorted(every)}
+
+    def reached(name: str) -> set[str]:
+        found: set[str] = set()
+        waiting = list(sectors[name].dependencies)
+        while waiting:
+            here = waiting.pop()
+            if here not in found:
+                found.add(here)
+                waiting += sectors[here].dependencies
+        return found
+
+    reach = {name: reached(name) for name in sectors}
+    expected = {
+        tuple(sorted(other for other in reach[name] if name in reach[other]))
+        for name in sectors
+        if name in reach[name]
+    }
+    assert set(circles(sectors)) == expected
 
 
 @given(st.text(max_size=30))

@@ -1,5 +1,7 @@
 """Labels read strictly: every mistake in words its owner understands, a row each."""
 
+from functools import partial
+
 import pytest
 
 from tidegate.kinds.upgrades.core.declared.cluster_policy import read_cluster_policy
@@ -151,7 +153,10 @@ def test_sectors_in_a_circle_and_behind_it_are_known() -> None:
     labels = {f"sector-deps.{name}": deps for name, deps in circle.items()}
     read = read_organisation_policy(labels, "o")
     assert read.circling == {"a", "b", "c", "behind"}
-    assert "wait for each other in a circle" in read.label_errors[0].words
+    (error,) = read.label_errors
+    assert error.words.startswith("a, b, c wait for each other in a circle;")
+    assert read.circles == (("a", "b", "c"),)
+    assert (read.circle_of("behind"), read.circle_of("mid")) == (("a", "b", "c"), ())
     layers = {
         f"sector-deps.{side}{at}": f"a{at + 1},b{at + 1}" for at in range(60) for side in "ab"
     }
@@ -162,3 +167,38 @@ def test_inheriting_from_oneself_is_a_warning() -> None:
     """It is not looked at."""
     read = read_organisation_policy({"version-data.inherit": "o, p"}, "o")
     assert (read.inherit, read.label_errors, len(read.warnings)) == (("p",), (), 1)
+
+
+@pytest.mark.parametrize(
+    "value, patterns, errors",
+    [
+        (r"^4\.13\.,^4\.14\.0$", (r"^4\.13\.", r"^4\.14\.0$"), 0),
+        (r"^4\.1{1,2}", (), 1),
+        (r"^4\.1{1,2},^4\.14", (r"^4\.14",), 1),
+        (r"x,4\.1[,.],y", ("x", "y"), 1),
+        (r"(4,5)", (), 1),
+        (r"4\,5", (), 1),
+        (r"4\.1{2},5", ("4\\.1{2}", "5"), 0),
+        (r"[]]", ("[]]",), 0),
+        ("a,,b", ("a", "b"), 0),
+    ],
+)
+def test_a_pattern_with_a_comma_is_not_cut_in_two(
+    value: str, patterns: tuple[str, ...], errors: int
+) -> None:
+    """Each half would be a pattern that blocks nothing; its owner is notified, and waits."""
+    for read_labels in (read_cluster_policy, partial(read_organisation_policy, own="o")):
+        read = read_labels({"blocked-versions": value})
+        about = [each for each in read.label_errors if each.label == "blocked-versions"]
+        assert len(about) == errors, about
+        assert read.blocked == tuple(sorted(patterns))
+
+
+def test_a_sector_that_waits_for_itself_is_a_circle_of_one() -> None:
+    """Two circles are two mistakes, and what lies between them is none."""
+    deps = {"a": "a", "b": "c,between", "c": "b", "between": "a"}
+    read = read_organisation_policy({f"sector-deps.{k}": v for k, v in deps.items()}, "o")
+    assert read.circles == (("a",), ("b", "c"))
+    assert read.circling == {"a", "b", "c", "between"}
+    words = [each.words.partition(";")[0] for each in read.label_errors]
+    assert words == ["a waits for itself", "b, c wait for each other in a circle"]

@@ -50,6 +50,51 @@ def _loop(name: str, path: list[str]) -> str:
     return f"{found} under {path[path.index(name) + 1]} dependencies"
 
 
+def circles(sectors: Mapping[str, Sector]) -> tuple[tuple[str, ...], ...]:
+    """The circles of sectors that wait for each other, each by name; none but their members.
+
+    Sectors are put in the order in which they end; from the last on, all that wait for one and are
+    not yet taken are in a circle with it. Each sector and each dependency is looked at twice.
+    """
+    ended = _in_order_of_end(sectors)
+    behind: dict[str, list[str]] = {}
+    for name, sector in sectors.items():
+        for each in sector.dependencies:
+            behind.setdefault(each, []).append(name)
+    taken: set[str] = set()
+    found: list[tuple[str, ...]] = []
+    for name in reversed(ended):
+        together, waiting = [], [name] if name not in taken else []
+        taken.add(name)
+        while waiting:
+            together.append(here := waiting.pop())
+            more = [each for each in behind.get(here, ()) if each not in taken]
+            taken.update(more)
+            waiting += dict.fromkeys(more)
+        if len(together) > 1 or (together and name in sectors[name].dependencies):
+            found.append(tuple(sorted(together)))
+    return tuple(sorted(found))
+
+
+def _in_order_of_end(sectors: Mapping[str, Sector]) -> list[str]:
+    """Each sector after all it waits for, as far as there are no circles."""
+    ended: list[str] = []
+    seen: set[str] = set()
+    for first in sectors:
+        path = [] if first in seen else [(first, iter(sectors[first].dependencies))]
+        seen.add(first)
+        while path:
+            here, rest = path[-1]
+            name = next((each for each in rest if each not in seen), None)
+            if name is None:
+                path.pop()
+                ended.append(here)
+            else:
+                seen.add(name)
+                path.append((name, iter(sectors[name].dependencies)))
+    return ended
+
+
 def awaited(
     sector: Sector, by_name: Mapping[str, Sector], has_members: Callable[[str], bool]
 ) -> Iterable[str]:

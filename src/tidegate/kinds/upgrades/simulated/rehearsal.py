@@ -16,11 +16,13 @@ from tidegate.engine.breaker import Breaker
 from tidegate.engine.execute import Executor, Limits
 from tidegate.engine.partition import PartitionState
 from tidegate.engine.worker import Report, Worker, WorkerSettings
+from tidegate.journal.chain import JournalNote
 from tidegate.kinds.upgrades.app.read.journal import UpgradeJournal
 from tidegate.kinds.upgrades.app.read.organisations import AskAlerts, publishing, read_organisations
 from tidegate.kinds.upgrades.app.read.world import FleetReading, WorldReading
 from tidegate.kinds.upgrades.app.surveys import SurveyChannel, SurveyPace, SurveyReport, Surveys
-from tidegate.kinds.upgrades.core.journal.state import UpgradeState
+from tidegate.kinds.upgrades.core.journal.facts import Imported
+from tidegate.kinds.upgrades.core.journal.state import UpgradeState, soak_doc
 from tidegate.kinds.upgrades.core.service import OcmEnvironment, Registration, UpgradeService
 from tidegate.kinds.upgrades.core.world import HealthCheck, UpgradeWorld
 from tidegate.kinds.upgrades.health_port import Alerts
@@ -33,6 +35,7 @@ from tidegate.kinds.upgrades.ocm.simulated.start import found
 from tidegate.kinds.upgrades.ocm.simulated.state import OcmState
 from tidegate.kinds.upgrades.ocm.simulated.world_doc import narrowed
 from tidegate.kinds.upgrades.rules import UpgradeRules
+from tidegate.kinds.upgrades.wire.state import read_ledger
 from tidegate.model.time import SECOND, Duration, Instant
 from tidegate.simulation.virtual_loop import VirtualLoop, run_virtually
 from tidegate.store.client.memory import MemoryStore
@@ -97,6 +100,7 @@ class Rehearsal:
         self.luck = luck
         self.store = store if store is not None else MemoryStore()
         self._sources = (_Standing(world),)
+        self._import_soak(world)
         self._look_s = look / SECOND
         self.hear = hear
         # Called with every survey; None: nothing is.
@@ -104,6 +108,17 @@ class Rehearsal:
         self._alerts = _alerts(world)
         # The source of alerts; None: there is none.
         self.ask: AskAlerts | None = self._ask_alerts
+
+    def _import_soak(self, world: cluster_manager_doc.OcmWorld) -> None:
+        """Begin with the soak that a world says, where the journal does not know better."""
+        known = self.store.heads()
+        for each in self.served:
+            key = f"{each.environment}/{each.id}"
+            if each.partition in known or key not in world.soaked:
+                continue
+            soak = soak_doc(read_ledger(world.soaked[key]))
+            fact = Imported(soak=soak, origin="the world that is simulated")
+            self.store.append(each.partition, [JournalNote(world.now, "rehearsal", fact)])
 
     def now(self) -> Instant:
         """What time it is here."""

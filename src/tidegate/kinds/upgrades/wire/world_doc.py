@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from tidegate.kinds.upgrades.core.world import UpgradeWorld
+from tidegate.kinds.upgrades.core.world import ManagedCluster, UpgradeWorld
 from tidegate.kinds.upgrades.wire.state import write_ledger
 from tidegate.model.time import format_instant
 
@@ -23,7 +23,7 @@ def write_world(worlds: Iterable[UpgradeWorld], brakes: Mapping[str, Any]) -> di
     document = {
         "now": format_instant(now),
         "orgs": [_said(each) for each in orgs.values()],
-        "clusters": [_said(each) for world in every for each in world.clusters],
+        "clusters": [_cluster(each) for world in every for each in world.clusters],
         "gates": [_said(each) for each in gates.values()],
         "state": {key: write_ledger(each, now) for key, each in ledgers.items()},
         "brakes": dict(brakes),
@@ -37,6 +37,15 @@ def write_world(worlds: Iterable[UpgradeWorld], brakes: Mapping[str, Any]) -> di
         "telemeter_fail": any(world.health_fails for world in every),
     }
     return {name: value for name, value in document.items() if value or name == "clusters"}
+
+
+def _cluster(cluster: ManagedCluster) -> dict[str, Any]:
+    """A cluster; where it is offered nothing, that is said: a simulation would offer something."""
+    offered = {
+        "available_upgrades": list(cluster.available_upgrades),
+        "available_channels": list(cluster.available_channels),
+    }
+    return _said(cluster) | offered
 
 
 def _said(one: msgspec.Struct) -> dict[str, Any]:

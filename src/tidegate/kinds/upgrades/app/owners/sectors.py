@@ -28,7 +28,7 @@ from tidegate.kinds.upgrades.core.labels.sector_edit import (
 from tidegate.kinds.upgrades.wire.labels_doc import sector_documents
 from tidegate.model.document import Part
 from tidegate.model.errors import UserError
-from tidegate.model.problem import Problem, nearest_or_all
+from tidegate.model.problem import Problem, nearest_or_all, shown
 
 # At most this many clusters are named; more do not fit on a line.
 NAMES_SHOWN = 3
@@ -113,11 +113,23 @@ def set_sectors(
     declared: DeclaredOrganisation, wanted: Iterable[WantedSector], *, replace: bool
 ) -> LabelPlan:
     """Set what is named of sectors; with `replace`, remove every other sector."""
-    there = declared.org.labels
+    there, wanted = declared.org.labels, tuple(wanted)
+    check_names(each.name for each in wanted)
     if not replace:
         return LabelPlan(organisation_change(declared, sector_values(there, wanted)))
     whole = replacing(there, sector_values({}, wanted), sector_labels(there))
     return LabelPlan(organisation_change(declared, whole))
+
+
+def check_names(names: Iterable[str]) -> None:
+    """UserError for a name that no list of dependencies could hold, or no cluster could be in."""
+    problems = [
+        Problem(f"sector {shown(each)}", "a name has no commas and no blanks around it", "name one")
+        for each in names
+        if "," in each or not each or each != each.strip()
+    ]
+    if problems:
+        raise UserError(tuple(problems))
 
 
 def set_sector(declared: DeclaredOrganisation, name: str, flags: SectorFlags) -> LabelPlan:

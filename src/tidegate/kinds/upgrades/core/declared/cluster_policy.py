@@ -13,7 +13,11 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 import msgspec
 
 from tidegate.kinds.upgrades.core.declared.label_error import LabelError, LabelErrors
-from tidegate.kinds.upgrades.core.declared.patterns import PatternError, read_pattern
+from tidegate.kinds.upgrades.core.declared.patterns import (
+    PatternError,
+    read_pattern,
+    split_patterns,
+)
 from tidegate.kinds.upgrades.core.labels.labels import read_cluster_labels
 from tidegate.kinds.upgrades.core.schedule.cron import Cron
 from tidegate.kinds.upgrades.core.schedule.cron_text import CronError
@@ -93,7 +97,13 @@ def _read(items: tuple[tuple[str, str], ...]) -> ClusterPolicy:
 def read_blocked(value: str | None, notes: LabelErrors) -> tuple[str, ...]:
     """The patterns of a list that can be read; what is wrong with the others is noted."""
     found: list[str] = []
-    for each in notes.items("blocked-versions", value):
+    parts = split_patterns(value or "")
+    whole = [each for each in parts if "," not in each]
+    for each in parts:
+        if each not in whole:
+            what = f'"{each.strip()}" holds a comma, at which labels are parted into patterns'
+            _bad(notes, "blocked-versions", what)
+    for each in notes.items("blocked-versions", value if parts == whole else ",".join(whole)):
         try:
             read_pattern(each)
             found.append(each)

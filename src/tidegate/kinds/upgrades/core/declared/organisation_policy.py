@@ -12,7 +12,7 @@ import msgspec
 from tidegate.kinds.upgrades.core.declared.cluster_policy import read_blocked
 from tidegate.kinds.upgrades.core.declared.label_error import LabelError, LabelErrors
 from tidegate.kinds.upgrades.core.labels.labels import SECTOR_DEPENDENCIES, SECTOR_MAX_PARALLEL
-from tidegate.kinds.upgrades.core.sectors import Sector
+from tidegate.kinds.upgrades.core.sectors import Sector, circles
 
 _LIMIT = re.compile(r"([0-9]{1,6})(%?)")
 _PERCENT_MAX = 100
@@ -45,10 +45,23 @@ class OrganisationPolicy(msgspec.Struct, frozen=True):
     limits: Mapping[str, ParallelLimit]
     closed: frozenset[str]  # sectors with a limit that is none
     circling: frozenset[str]  # sectors in a circle, or behind one
+    circles: tuple[tuple[str, ...], ...]  # sectors that wait for each other
     inherit: tuple[str, ...]
     publish: tuple[str, ...]
     label_errors: tuple[LabelError, ...]
     warnings: tuple[str, ...]
+
+    def circle_of(self, sector: str) -> tuple[str, ...]:
+        """The circle that a sector is in, or waits for; empty: none."""
+        member_of = {name: circle for circle in self.circles for name in circle}
+        waiting, seen = [sector], {sector}
+        for name in waiting:  # grows as sectors are found behind
+            if name in member_of:
+                return member_of[name]
+            more = [each for each in self.sectors[name].dependencies if each not in seen]
+            seen.update(more)
+            waiting += more
+        return ()
 
 
 def read_organisation_policy(labels: Mapping[str, str], own: str) -> OrganisationPolicy:
@@ -59,12 +72,11 @@ def read_organisation_policy(labels: Mapping[str, str], own: str) -> Organisatio
     limits, closed = _limits(labels, notes)
     sectors = _sectors(labels, notes, frozenset(limits) | closed)
     circling = _circling(sectors)
-    if circling:
-        notes.wrong(
-            f"{SECTOR_DEPENDENCIES}{min(circling)}",
-            f"{', '.join(sorted(circling))} wait for each other in a circle, or for ones that do;"
-            " drop one of the dependencies",
-        )
+    found = circles(sectors)
+    for circle in found:
+        who = " waits for itself" if len(circle) == 1 else " wait for each other in a circle"
+        what = f"{', '.join(circle)}{who}; drop one of the dependencies"
+        notes.wrong(f"{SECTOR_DEPENDENCIES}{circle[0]}", what)
     inherit = notes.items("version-data.inherit", labels.get("version-data.inherit"))
     if own in inherit:
         notes.warn("version-data.inherit", f"{own} is this organisation itself, and is ignored")
@@ -75,6 +87,7 @@ def read_organisation_policy(labels: Mapping[str, str], own: str) -> Organisatio
         limits,
         closed,
         circling,
+        found,
         tuple(sorted(each for each in inherit if each != own)),
         notes.items("version-data.publish", labels.get("version-data.publish")),
         tuple(notes.label_errors),

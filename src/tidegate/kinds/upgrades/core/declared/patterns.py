@@ -59,6 +59,29 @@ def is_found(pattern: str, version: str) -> bool:
     return read_pattern(pattern).search(version) is not None
 
 
+def split_patterns(text: str) -> list[str]:
+    """The patterns of a label, parted by commas; one that holds a comma of its own is not cut.
+
+    The label cannot hold such a pattern: every other reader parts it, into two that block nothing.
+    """
+    found, depth, last, escaped, classed = [], 0, 0, False, False
+    for at, char in enumerate(text):
+        if escaped or char == "\\":
+            escaped = not escaped
+        elif classed:
+            classed = char != "]"
+        elif char == "[":
+            classed = True
+        elif char in "({":
+            depth += 1
+        elif char in ")}":
+            depth = max(0, depth - 1)
+        elif char == "," and not depth:
+            found.append(text[last:at])
+            last = at + 1
+    return [*found, text[last:]]
+
+
 def first_found(patterns: Iterable[str], version: str) -> str | None:
     """The first of some patterns that is found in a version; None: none is."""
     return next((each for each in patterns if is_found(each, version)), None)

@@ -136,7 +136,7 @@ class VersionReason(Reason):
     SectorCircle = Entry(
         Gate.SECTOR,
         _STOP,
-        "sector {sector} waits for itself: {sectors}",
+        "sector {sector} is in a circle of sectors, or waits for one: {sectors}",
         (("sector", _N), ("sectors", _NS)),
         "the organisation drops one of the dependencies (sector-deps)",
     )

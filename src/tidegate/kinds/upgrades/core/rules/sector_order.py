@@ -55,7 +55,7 @@ class SectorOrder:
     def _say(self, sector: str, workloads: tuple[str, ...], version: str) -> Verdict:
         org_policy = self._fleet.org_policy
         if sector in org_policy.circling:
-            return verdict(VersionReason.SectorCircle, sector, tuple(sorted(org_policy.circling)))
+            return verdict(VersionReason.SectorCircle, sector, org_policy.circle_of(sector))
         if self._fleet.unverified:
             return verdict(VersionReason.InheritanceUnverified, self._fleet.unverified)
         wanted = key_of(version)

@@ -1,6 +1,6 @@
 """From a world document to the state a simulation begins with."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from tidegate.kinds.upgrades.ocm.simulated.state import (
@@ -20,6 +20,7 @@ from tidegate.kinds.upgrades.ocm.simulated.upgrades import begin, refresh_versio
 from tidegate.kinds.upgrades.ocm.simulated.versions import minor
 from tidegate.kinds.upgrades.ocm.simulated.world_doc import (
     LABEL_PREFIX,
+    AddonDoc,
     OcmClusterDoc,
     OcmPolicyDoc,
     OcmWorld,
@@ -36,7 +37,7 @@ def found(world: OcmWorld) -> OcmState:
         state.below(path)
     for path in (f"{CLUSTERS}/addons", f"{ADDONS}/addons"):
         state.below(path)
-        for addon in world.addons:
+        for addon in (*_newest(world), *world.addons):
             newest = {"kind": "AddOnVersionLink", "id": addon.version}
             name = addon.name or addon.id
             state.put(path, {"kind": "AddOn", "id": addon.id, "name": name, "version": newest})
@@ -69,6 +70,14 @@ def found(world: OcmWorld) -> OcmState:
     return state
 
 
+def _newest(world: OcmWorld) -> Iterator[AddonDoc]:
+    """The newest versions of add-ons, as far as clusters that have them say it."""
+    for cluster in world.clusters:
+        for each in cluster.addons:
+            if each.latest is not None:
+                yield AddonDoc(each.id, each.latest)
+
+
 def put_labels(state: OcmState, owner: str, labels: Mapping[str, str]) -> None:
     """Labels on a subscription or an organisation, by their short names."""
     state.below(f"{owner}/labels")
@@ -98,7 +107,7 @@ def put_label(state: OcmState, owner: str, key: str, value: str) -> Json:
 
 def _found_cluster(state: OcmState, doc: OcmClusterDoc, number: int) -> None:
     path, key = f"{ALL_CLUSTERS}/{doc.key}", doc.key
-    subscription = f"{doc.name}-sub" if doc.id is None else f"{key}-sub"
+    subscription = doc.subscription or (f"{doc.name}-sub" if doc.id is None else f"{key}-sub")
     external = doc.external_id or f"{doc.name}-uuid"
     born = _born(state, number)
     state.put(
@@ -141,6 +150,9 @@ def _found_cluster(state: OcmState, doc: OcmClusterDoc, number: int) -> None:
         state.below(f"{base}/addons")
         for addon in doc.addons:
             state.put(f"{base}/addons", _installed(addon.id, addon.version, addon.state))
+    for addon in doc.addons:
+        for plan in addon.upgrade_plans:
+            _found_policy(state, f"{ADDONS}/clusters/{key}/upgrade_plans", plan, addon.id)
 
 
 def _cluster(doc: OcmClusterDoc, subscription: str, external: str, born: str) -> Json:
@@ -218,15 +230,17 @@ def put_agreement(state: OcmState, cluster: str, gate: str) -> Json:
     )
 
 
-def _found_policy(state: OcmState, path: str, doc: OcmPolicyDoc) -> None:
+def _found_policy(state: OcmState, path: str, doc: OcmPolicyDoc, addon: str = "") -> None:
     at = parse_instant(doc.next_run) if doc.next_run else state.now + _HOUR
     policy: Json = {
-        "id": doc.id,
+        "id": doc.id or f"policy-{state.number()}",
         "version": doc.version,
-        "schedule_type": doc.schedule_type,
+        "type" if addon else "schedule_type": doc.schedule_type,
         "next_run": format_instant(at),
         "state": {"value": doc.state},
     }
+    if addon:
+        policy["addon_id"] = addon
     if doc.schedule:
         policy["schedule"] = doc.schedule
     if doc.upgrade_type:

@@ -9,7 +9,8 @@
 
 Labels are written without the prefix `sre-capabilities.aus.`. Where a cluster does not say what it
 can be upgraded to, that follows from the versions that are out. What only a decision needs of such
-a document (`state`, `health_checks`, `brakes`, …) is let pass: the same file serves both.
+a document (`health_checks`, `unread`, …) is let pass: the same file serves both, and so does what
+`simulate upgrades --save` writes.
 """
 
 from fnmatch import fnmatchcase
@@ -36,7 +37,9 @@ S = TypeVar("S", bound=msgspec.Struct)
 
 LABEL_PREFIX = "sre-capabilities.aus."
 # What the document holds for those who decide; a simulation has no use for it.
-_OF_DECISIONS = ("state", "dry_run", "ignore_sts", "approver", "fail", "telemeter_fail")
+_OF_DECISIONS = (
+    *("dry_run", "ignore_sts", "approver", "fail", "telemeter_fail", "unread", "refused"),
+)
 _START = parse_instant("2026-01-05T08:00:00Z")
 
 
@@ -53,13 +56,16 @@ class OrgDoc(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     registered: bool = True
     quarantine_after: int = 0
     addons: bool = False
+    partial: str = ""
 
 
 class OcmPolicyDoc(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """An upgrade policy that is there already."""
+    """An upgrade policy, or the plan of an add-on, that is there already."""
 
-    id: str
-    version: str
+    # Empty: made from its number.
+    id: str = ""
+    # Empty: an automatic one does not say to which.
+    version: str = ""
     state: str = "scheduled"
     schedule_type: str = "manual"
     schedule: str = ""
@@ -83,6 +89,9 @@ class InstalledDoc(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     id: str
     version: str
     state: str = "ready"
+    # The newest version there is of it; None: what `addons` of the world says.
+    latest: str | None = None
+    upgrade_plans: tuple[OcmPolicyDoc, ...] = ()
 
 
 class OcmClusterDoc(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -109,10 +118,12 @@ class OcmClusterDoc(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     # None: made from the name.
     id: str | None = None
     external_id: str | None = None
+    subscription: str | None = None
     # Fields that its document lacks, as malformed ones do.
     omit: tuple[str, ...] = ()
     # For those who decide.
     alerts: list[Any] = []
+    alerts_since: dict[str, str] = {}
 
     @property
     def key(self) -> str:
@@ -210,6 +221,8 @@ class OcmWorld(msgspec.Struct, frozen=True, kw_only=True):
     pace: SimulatedPace = SimulatedPace()
     # As they are written; for those who decide.
     brakes: dict[str, Any] = {}
+    # What has soaked so far, by `env/org`, as it is written.
+    soaked: dict[str, Any] = {}
 
     def outcome(self, cluster: str, version: str, takes: Duration) -> SimulatedOutcome:
         """How an upgrade goes: the last rule that fits has the last word."""
@@ -242,6 +255,7 @@ def read_world(document: object) -> OcmWorld:
         outcomes=_all(reader, "outcomes", OutcomeDoc),
         pace=_pace(reader.child("pace")),
         brakes=_brakes(reader, now),
+        soaked=_object(reader, "state"),
     )
     reader.close()
     _check(world, problems)
@@ -290,6 +304,11 @@ def _brakes(reader: Reader, now: Instant) -> dict[str, Any]:
         return {}
     read_brakes(reader.child("brakes"), stretch_from(now))
     found = reader.raw("brakes")
+    return found if isinstance(found, dict) else {}
+
+
+def _object(reader: Reader, name: str) -> dict[str, Any]:
+    found = reader.raw(name)
     return found if isinstance(found, dict) else {}
 
 
