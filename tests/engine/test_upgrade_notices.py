@@ -1,5 +1,6 @@
 """Owners who asked for it are notified before an upgrade starts; no others are."""
 
+import asyncio
 import re
 from typing import Any
 
@@ -8,9 +9,13 @@ import pytest
 from tests.upgraded import decided, hosted, world
 from tests.upgrades_live import Scene, example
 from tidegate.kinds.upgrades.core.advance_notice import SUMMARY, upcoming
+from tidegate.kinds.upgrades.core.declared.patterns import is_found
 from tidegate.kinds.upgrades.core.step import StepKind, UpgradeStep
+from tidegate.kinds.upgrades.ocm.port import LabelOwner, LabelType
+from tidegate.kinds.upgrades.ocm.simulated.events import OcmEventKind
+from tidegate.kinds.upgrades.ocm.simulated.port import SimulatedClusters
 from tidegate.model.plan import ChangeKind
-from tidegate.model.time import SECOND, Instant
+from tidegate.model.time import SECOND, Instant, parse_duration, parse_instant
 
 HOUR = 3600 * SECOND
 CLUSTER = re.compile(r"clusters/(\S+?)-id")
@@ -74,11 +79,11 @@ def test_an_upgrade_that_is_there_is_reported_until_it_starts() -> None:
     }
     read, plan = decided(world({"name": "a", "upgrade_policies": [policy]}))
     (telling,) = upcoming(plan, (), read.now)
-    assert telling.description.splitlines() == [
+    assert telling.owner_notice().description.splitlines() == [
         "- the cluster is upgraded to 4.12.18, from 2023-05-10T10:30:00Z on",
         (
-            "- to stop it, add 4.12.18 to the label sre-capabilities.aus.blocked-versions of its"
-            " subscription before then"
+            r"- to stop it, add ^4\.12\.18$ to the label sre-capabilities.aus.blocked-versions of"
+            " its subscription before 2023-05-10T10:25:00Z"
         ),
     ]
     step = UpgradeStep(
@@ -88,7 +93,8 @@ def test_an_upgrade_that_is_there_is_reported_until_it_starts() -> None:
         starts_at=Instant(read.now + HOUR // 2),
     )
     _, idle = decided(world({"name": "a"}))
-    assert list(upcoming(idle, [("a-uuid", step)], read.now)) == [telling]
+    (asked,) = upcoming(idle, [("a-uuid", step)], read.now)
+    assert asked.owner_notice() == telling.owner_notice()
     assert not list(upcoming(plan, (), Instant(read.now + HOUR)))
 
 
@@ -117,7 +123,7 @@ def test_an_add_on_is_named() -> None:
     document["orgs"][0]["addons"] = True
     read, made = decided(document)
     (telling,) = upcoming(made, (), read.now)
-    assert telling.description.startswith("- add-on logging is upgraded to 1.3.0")
+    assert telling.owner_notice().description.startswith("- add-on logging is upgraded to 1.3.0")
 
 
 def test_a_node_pool_is_named() -> None:
@@ -132,7 +138,7 @@ def test_a_node_pool_is_named() -> None:
     document["clusters"][0]["node_pools"][0]["upgrade_policies"] = [policy]
     read, plan = decided(document)
     (telling,) = upcoming(plan, (), read.now)
-    assert telling.description.startswith("- node pool np is upgraded to 4.12.17")
+    assert telling.owner_notice().description.startswith("- node pool np is upgraded to 4.12.17")
 
 
 def test_the_moment_is_reported_on_the_clock_of_the_schedule_too() -> None:
@@ -142,7 +148,8 @@ def test_the_moment_is_reported_on_the_clock_of_the_schedule_too() -> None:
     labels = {"schedule-timezone": "Europe/Berlin"}
     read, plan = decided(world({"name": "a", "upgrade_policies": [soon], "labels": labels}))
     (telling,) = upcoming(plan, (), read.now)
-    assert "from 2023-05-10T10:30:00Z (2023-05-10 12:30 in Europe/Berlin) on" in telling.description
+    text = telling.owner_notice().description
+    assert "from 2023-05-10T10:30:00Z (2023-05-10 12:30 in Europe/Berlin) on" in text
 
 
 def test_following_the_notice_stops_the_upgrade() -> None:
@@ -159,7 +166,8 @@ def test_following_the_notice_stops_the_upgrade() -> None:
         asked["orgs"][0]["addons"] = True
         read, plan = decided(asked)
         (telling,) = upcoming(plan, (), read.now)
-        said = re.search(r"add (\S+) to the label sre-capabilities.aus.(\S+)", telling.description)
+        text = telling.owner_notice().description
+        said = re.search(r"add (\S+) to the label sre-capabilities.aus.(\S+)", text)
         assert said
         asked["clusters"][0]["labels"][said[2]] = said[1]
         _, after = decided(asked)
@@ -179,5 +187,80 @@ def test_an_add_on_that_was_asked_for_is_reported() -> None:
     there = {"id": "1", "version": "1.3.0", "state": "pending", "next_run": "2023-05-10T10:06:00Z"}
     asked["clusters"][0]["addons"] = [{**addon, "upgrade_plans": [there]}]
     read, plan = decided(asked)
-    assert list(upcoming(plan, (), read.now)) == [telling]
-    assert telling.description.startswith("- add-on log is upgraded to 1.3.0")
+    (again,) = upcoming(plan, (), read.now)
+    assert again.owner_notice() == telling.owner_notice()
+    assert telling.owner_notice().description.startswith("- add-on log is upgraded to 1.3.0")
+
+
+def test_the_pattern_blocks_that_version_alone() -> None:
+    """4.16.4 would also be found in 4.16.40."""
+    soon = {"id": "1", "version": "4.16.4", "state": "scheduled"}
+    soon["next_run"] = "2023-05-10T10:30:00Z"
+    read, plan = decided(world({"name": "a", "upgrade_policies": [soon]}))
+    (telling,) = upcoming(plan, (), read.now)
+    said = re.search(r"add (\S+) to", telling.owner_notice().description)
+    assert said
+    assert is_found(said[1], "4.16.4")
+    assert not is_found(said[1], "4.16.40")
+    assert not is_found(said[1], "4.16x4")
+
+
+def test_where_a_block_takes_nothing_back_the_notice_says_what_does() -> None:
+    """The existing service's rules leave an upgrade that was asked for."""
+    soon = {"id": "1", "version": "4.16.4", "state": "scheduled"}
+    soon["next_run"] = "2023-05-10T10:30:00Z"
+    read, plan = decided(world({"name": "a", "upgrade_policies": [soon]}))
+    (telling,) = upcoming(plan, (), read.now)
+    text = telling.owner_notice(takes_back=False).description
+    assert text.endswith("delete its upgrade policy in OpenShift Cluster Manager before then")
+
+
+def _restless(look: str) -> Scene:
+    """One cluster that may be upgraded at any minute."""
+    due = {"soak-days": "0", "workloads": "w", "schedule": "* * * * *"}
+    document = {
+        "now": "2026-03-02T08:00:00Z",
+        "orgs": [{"id": "o", "name": "O"}],
+        "clusters": [{"name": "a", "org": "o", "version": "4.16.3", "labels": due}],
+        "versions": [{"version": "4.16.3"}, {"version": "4.16.4"}],
+    }
+    return Scene(document, notice=True, look=parse_duration(look))
+
+
+@pytest.mark.parametrize("look", ["10m", "30m", "2m"])
+@pytest.mark.parametrize("late", [False, True], ids=["at once", "at the last moment"])
+def test_a_block_that_is_written_after_the_notice_stops_the_upgrade(look: str, late: bool) -> None:
+    """Whenever the owner writes it, before the moment that the notice names."""
+    scene = _restless(look)
+
+    async def story() -> None:
+        worker = scene.worker()
+        running = asyncio.create_task(worker.run())
+        for _ in range(3600):
+            await asyncio.sleep(1)
+            if logs(scene):
+                break
+        text = logs(scene)[0].body["description"]
+        said = re.search(r"add (\S+) to the label \S+ of its subscription before (\S+)", text)
+        starts = MOMENT.search(text)
+        assert said
+        assert starts
+        by, starts_at = parse_instant(said[2]), parse_instant(starts[2])
+        # There is more than a look between the notice and the start.
+        assert starts_at - scene.now() > parse_duration(look)
+        if late:
+            await asyncio.sleep((by - scene.now()) / SECOND - 1)
+        manager = SimulatedClusters(scene.state, scene)
+        owner = LabelOwner(LabelType.SUBSCRIPTION, "a-sub")
+        await manager.set_label(owner, "sre-capabilities.aus.blocked-versions", said[1])
+        await asyncio.sleep(4 * 3600)
+        worker.stop()
+        await running
+
+    scene.play(story)
+    assert [each.method for each in scene.writes if "/upgrade_policies" in each.path] == [
+        "POST",
+        "DELETE",
+    ]
+    assert scene.versions() == {"a": "4.16.3"}
+    assert not [each for each in scene.state.happened if each.what is OcmEventKind.STARTED]

@@ -20,6 +20,7 @@ from tidegate.kinds.upgrades.core.journal.made import OrganisationPlan, Organisa
 from tidegate.kinds.upgrades.core.journal.state import UpgradeState
 from tidegate.kinds.upgrades.core.rules.agreements import due_notices
 from tidegate.kinds.upgrades.core.rules.plan import OwnerNotice
+from tidegate.kinds.upgrades.core.schedule.schedule import LAST_LOOK
 from tidegate.kinds.upgrades.core.service import PARTITION
 from tidegate.kinds.upgrades.rules import UpgradeRules
 from tidegate.model.errors import StaleError
@@ -100,7 +101,12 @@ class UpgradeKind(Kind[UpgradeState, OrganisationWorld, OrganisationPlan, Organi
             for task, outcome in round_.outcomes
             if outcome is TaskOutcome.DONE
         ]
-        return (*found, *upcoming(made.plan, done, round_.clock.now()))
+        soon = tuple(upcoming(made.plan, done, round_.clock.now()))
+        partition = round_.part.partition
+        self.surveys.look_at(partition, (Instant(each.starts_at - LAST_LOOK) for each in soon))
+        # The existing service's rules take nothing back.
+        takes_back = made.theirs is None
+        return (*found, *(each.owner_notice(takes_back=takes_back) for each in soon))
 
     def on_lease_lost(self, partition: str) -> None:
         """Another worker leads it, and surveys."""

@@ -6,18 +6,19 @@ this worker leads are surveyed; a round is called for as soon as there is someth
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from typing import Any
 
 import msgspec
 
 from tidegate.kinds.upgrades.app.read.organisations import AskAlerts, publishing, read_organisations
+from tidegate.kinds.upgrades.core.schedule.schedule import notice_lead
 from tidegate.kinds.upgrades.core.service import PARTITION, Registration
 from tidegate.kinds.upgrades.core.world import UpgradeWorld
 from tidegate.kinds.upgrades.ocm.port import ManagedClusters, OcmRefusedError
 from tidegate.machine.clock import Clock
 from tidegate.model.errors import OutsideError
-from tidegate.model.time import Instant
+from tidegate.model.time import SECOND, Duration, Instant
 
 # Organisations that are asked for within this time are surveyed together.
 SETTLE_S = 0.2
@@ -83,6 +84,7 @@ class Surveys:
         self._wanted: set[str] = set()
         self._asked = {id(each): asyncio.Event() for each in channels}
         self._news: asyncio.Queue[str] = asyncio.Queue()
+        self._timers: dict[str, list[asyncio.TimerHandle]] = {}
         # Called whenever an environment was read, or could not be.
         self.on_survey: Callable[[SurveyReport], None] = lambda _report: None
         self.served = {each.partition: each for one in channels for each in one.served}
@@ -107,8 +109,20 @@ class Surveys:
         """OrganisationReading again soon."""
         self._asked[id(self._channel_of(partition))].set()
 
+    def look_at(self, partition: str, moments: Iterable[Instant]) -> None:
+        """Survey again at some moments, in place of those that were named before."""
+        loop, now = asyncio.get_running_loop(), self._clock.now()
+        for each in self._timers.pop(partition, ()):
+            each.cancel()
+        self._timers[partition] = [
+            loop.call_later((moment - now) / SECOND, self.ask, partition)
+            for moment in sorted(set(moments))
+            if moment > now
+        ]
+
     def forget(self, partition: str) -> None:
         """Another worker leads it."""
+        self.look_at(partition, ())
         self._wanted.discard(partition)
         self._readings.pop(partition, None)
         self._errors.pop(partition, None)
@@ -186,7 +200,18 @@ class Surveys:
         ways = {each.environment: each.manager for each in self._channels}
         ask = self._alerts.get(channel.environment)
         read = await read_organisations(channel.manager, wanted, now, publishing(ways), ask)
-        return read.worlds, dict(Counter(each.kind for each in read.unreadable))
+        lead = notice_lead(Duration(round(self._pace.every_s * SECOND)))
+        worlds = (
+            _with_lead(world, lead) if each.notice else world
+            for each, world in zip(wanted, read.worlds, strict=True)
+        )
+        return tuple(worlds), dict(Counter(each.kind for each in read.unreadable))
+
+
+def _with_lead(world: UpgradeWorld, lead: Duration) -> UpgradeWorld:
+    """The world of an organisation whose owners can stop an upgrade that they are notified of."""
+    org = msgspec.structs.replace(world.orgs[0], notice_lead=lead)
+    return msgspec.structs.replace(world, orgs=(org, *world.orgs[1:]))
 
 
 def _told(environment: str, error: Exception, timeout_s: float) -> OutsideError:

@@ -10,7 +10,7 @@ from tidegate.kinds.upgrades.core.history import SoakHistory
 from tidegate.kinds.upgrades.core.refusal import OcmRefusal
 from tidegate.kinds.upgrades.core.rules.soak import SoakLedger
 from tidegate.kinds.upgrades.core.versions import VersionError, minor_of
-from tidegate.model.time import Instant
+from tidegate.model.time import Duration, Instant
 
 
 class Edition(enum.IntEnum):
@@ -48,6 +48,8 @@ class Organisation(msgspec.Struct, frozen=True):
     addons: bool = False
     # Why not all that is there was read this time; empty: it was. Our own rules respect it.
     partial: str = ""
+    # How far off upgrades are put at least, where owners are notified before; not set elsewhere.
+    notice_lead: Duration | msgspec.UnsetType = msgspec.UNSET
 
 
 class OcmUpgrade(msgspec.Struct, frozen=True):

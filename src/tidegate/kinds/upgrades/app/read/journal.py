@@ -68,8 +68,12 @@ class UpgradeJournal:
             ledgers |= ledgers_of(key, state)
             kept[key] = past_of(state)
         brakes = self._book.seen(partition, self._rules.under_way(state), world.now)
+        orgs = world.orgs
+        if state.org is not None:  # how far off the service puts upgrades is its own matter
+            own = msgspec.structs.replace(orgs[0], notice_lead=state.org.notice_lead)
+            orgs = (own, *orgs[1:])
         return msgspec.structs.replace(
-            world, ledgers=ledgers, kept=kept, brakes=brakes, refused=state.refused
+            world, orgs=orgs, ledgers=ledgers, kept=kept, brakes=brakes, refused=state.refused
         )
 
     def _states(self, state: UpgradeState) -> dict[str, UpgradeState]:

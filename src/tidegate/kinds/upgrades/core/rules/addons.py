@@ -26,7 +26,7 @@ from tidegate.kinds.upgrades.core.rules.plan import CLUSTER_WRONG, OwnerNotice
 from tidegate.kinds.upgrades.core.rules.progress import can_be_taken_back, is_left_over, progress_of
 from tidegate.kinds.upgrades.core.rules.sector_order import SectorOrder
 from tidegate.kinds.upgrades.core.rules.soak import SoakLedger, inherited
-from tidegate.kinds.upgrades.core.schedule.schedule import ADDON, ADDON_STARTS_IN
+from tidegate.kinds.upgrades.core.schedule.schedule import ADDON, addon_lead
 from tidegate.kinds.upgrades.core.schedule.window import start_of
 from tidegate.kinds.upgrades.core.step import StepKind, UpgradeStep
 from tidegate.kinds.upgrades.core.versions import Key, VersionError, key_of
@@ -58,7 +58,7 @@ class AddonUpgrades:
         self._braking = braking
         self._expedites = Expedites(world.brakes.expedites, fleet, now)
         self._now = now
-        self._starts_at = Instant(now + ADDON_STARTS_IN)
+        self._starts_at = Instant(now + addon_lead(fleet.org.notice_lead))
         self._windows: dict[tuple[str, str], Verdict] = {}
         self._grounds: dict[str, _Ground] = {}
         self.ledgers: dict[str, SoakLedger] = {}

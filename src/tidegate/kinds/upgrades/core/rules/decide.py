@@ -24,7 +24,7 @@ from tidegate.kinds.upgrades.core.rules.plan import (
     recheck_of,
 )
 from tidegate.kinds.upgrades.core.rules.soak import SoakLedger, inherited
-from tidegate.kinds.upgrades.core.schedule.schedule import ADDON_STARTS_IN
+from tidegate.kinds.upgrades.core.schedule.schedule import addon_lead
 from tidegate.kinds.upgrades.core.world import UpgradeWorld
 from tidegate.model.plan import Option
 from tidegate.model.time import Instant
@@ -45,7 +45,8 @@ def decide(world: UpgradeWorld, now: Instant) -> UpgradePlan:
     moments = [*braking.moments()]
     if any(fleet.org.addons for fleet in fleets):
         # When an add-on would start moves with the time, so a freeze is met that much earlier.
-        moments += [Instant(each - ADDON_STARTS_IN) for each in moments]
+        leads = {addon_lead(fleet.org.notice_lead) for fleet in fleets}
+        moments += [Instant(each - lead) for each in moments for lead in leads]
     for fleet in fleets:
         ledger = look(world, fleet, now)
         ledgers[fleet.key] = ledger

@@ -14,7 +14,7 @@ from tidegate.kinds.upgrades.core.reasons.upgrade_reasons import UpgradeReason
 from tidegate.kinds.upgrades.core.reasons.version_reasons import VersionReason
 from tidegate.kinds.upgrades.core.rules.fleet import FleetMember, OrganisationFleet, brake_labels
 from tidegate.kinds.upgrades.core.schedule.cron import next_after
-from tidegate.kinds.upgrades.core.schedule.schedule import CLUSTER, read_schedule
+from tidegate.kinds.upgrades.core.schedule.schedule import lead_of, read_schedule
 from tidegate.model.time import Instant
 from tidegate.model.verdict import Verdict, verdict
 
@@ -27,8 +27,9 @@ class Expedites:
     def __init__(self, every: Iterable[Expedite], fleet: OrganisationFleet, now: Instant) -> None:
         self._every = sorted((e for e in every if in_force(e, now)), key=lambda each: each.name)
         self._fleet = fleet
-        fires = next_after(read_schedule(_EVERY_MINUTE), now + CLUSTER.least)
-        self._starts_at = fires if fires is not None else Instant(now + CLUSTER.most)
+        self._lead = lead_of(fleet.org.notice_lead)
+        fires = next_after(read_schedule(_EVERY_MINUTE), now + self._lead.least)
+        self._starts_at = fires if fires is not None else Instant(now + self._lead.most)
 
     def of(
         self, member: FleetMember, version: str, starts_at: Instant | None = None
@@ -42,7 +43,7 @@ class Expedites:
                 moment, ends = starts_at, each.expires_at
                 if moment is None:
                     moment = self._starts_at
-                    until = Instant(moment - CLUSTER.least)
+                    until = Instant(moment - self._lead.least)
                     ends = until if ends is None else min(until, ends)
                 who = (each.why, each.owner)
                 return (

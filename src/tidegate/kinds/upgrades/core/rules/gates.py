@@ -9,7 +9,7 @@ from tidegate.kinds.upgrades.core.reasons.version_reasons import VersionReason
 from tidegate.kinds.upgrades.core.refusal import OcmRefusal, what_of
 from tidegate.kinds.upgrades.core.rules.fleet import FleetMember, OrganisationFleet
 from tidegate.kinds.upgrades.core.rules.soak import DAY, Days, SoakLedger, days_text
-from tidegate.kinds.upgrades.core.schedule.schedule import CLUSTER
+from tidegate.kinds.upgrades.core.schedule.schedule import lead_of
 from tidegate.kinds.upgrades.core.schedule.window import start_of
 from tidegate.kinds.upgrades.core.step import StepKind, UpgradeStep
 from tidegate.kinds.upgrades.core.versions import VersionError, key_of, minor_of
@@ -123,16 +123,13 @@ class VersionGates:
 
     def _window(self, member: FleetMember) -> tuple[Verdict, Instant | None]:
         policy, now = member.policy, self._now
-        fires = None if policy.cron is None else start_of(policy.cron, policy.zone, now)
+        lead = lead_of(self._fleet.org.notice_lead)
+        fires = None if policy.cron is None else start_of(policy.cron, policy.zone, now, lead)
         if fires is None:
             return verdict(UpgradeReason.ScheduleOver), None
-        if fires - now <= CLUSTER.most:
-            return verdict(
-                UpgradeReason.InWindow, fires, until=Instant(fires - CLUSTER.least)
-            ), fires
-        return verdict(
-            UpgradeReason.OutsideWindow, fires, until=Instant(fires - CLUSTER.most)
-        ), None
+        if fires - now <= lead.most:
+            return verdict(UpgradeReason.InWindow, fires, until=Instant(fires - lead.least)), fires
+        return verdict(UpgradeReason.OutsideWindow, fires, until=Instant(fires - lead.most)), None
 
     def block(self, member: FleetMember, version: str) -> Verdict:
         """Whether a label blocks the version: the cluster's own, then the organisation's."""

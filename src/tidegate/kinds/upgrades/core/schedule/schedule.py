@@ -8,6 +8,7 @@ is taken; it is used if it lies at most two hours off. At 10:00:00 `* * * * *` g
 from functools import lru_cache
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from tidegate.kinds.upgrades.core.schedule.cron import Cron, next_after
 from tidegate.kinds.upgrades.core.schedule.cron_text import parse_cron
@@ -28,6 +29,31 @@ CLUSTER = StartLead(Duration(6 * 60 * SECOND), Duration(2 * 60 * 60 * SECOND))
 # However near the schedule fires, an add-on is put so far off: OCM refuses what comes too soon.
 ADDON_STARTS_IN = Duration(6 * 60 * SECOND)
 ADDON = StartLead(Duration(60 * SECOND), Duration(10 * 60 * SECOND))
+
+
+# Where owners are notified, their labels are read once more so long before an upgrade starts: as
+# long as a survey may take. A block that is written before that stops it.
+LAST_LOOK = Duration(5 * 60 * SECOND)
+
+
+def notice_lead(look: Duration) -> Duration:
+    """How far off upgrades are put where owners are notified: a look longer than the last look.
+
+    Looked at every 10 minutes, 15; never so far that no schedule fires in between.
+    """
+    return Duration(min(look + LAST_LOOK, CLUSTER.most // 2))
+
+
+def lead_of(least: Duration | UnsetType) -> StartLead:
+    """The lead of an organisation whose upgrades are put at least so far off."""
+    if least is UNSET:
+        return CLUSTER
+    return StartLead(max(CLUSTER.least, least), CLUSTER.most)
+
+
+def addon_lead(least: Duration | UnsetType) -> Duration:
+    """How far off the upgrade of an add-on is put."""
+    return ADDON_STARTS_IN if least is UNSET else Duration(max(ADDON_STARTS_IN, least))
 
 
 class NeverFiresError(ValueError):

@@ -57,6 +57,7 @@ class OrgDoc(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     quarantine_after: int = 0
     addons: bool = False
     partial: str = ""
+    notice_lead: int = 0
 
 
 class OcmPolicyDoc(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
