@@ -45,7 +45,7 @@ def any_minute(self: Any, _: Any) -> Any:
     return verdict(UpgradeReason.InWindow, fires), fires
 
 
-def at_once(cron: Any, zone: str, now: Instant) -> Instant | None:
+def at_once(cron: Any, zone: str, now: Instant, *_: Any) -> Instant | None:
     """Upgrades are asked for whenever a schedule fires next."""
     return fires_after(cron, zone, now)
 
