@@ -8,15 +8,24 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple
 
 from tidegate.git.client.address import checked
 from tidegate.git.client.process import Git, decoded
 from tidegate.git.remote_url import without_login
-from tidegate.model.errors import OutsideError
+from tidegate.model.errors import OutsideError, UserError
 
 ASK_S = 20
 FRESH_S = 60.0
 _BRANCH = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]*")
+
+
+class _Answer(NamedTuple):
+    """What was read of a branch, and when; it was not, if there is an error."""
+
+    at: float
+    commit: str = ""
+    error: OutsideError | UserError | None = None
 
 
 class RemoteHeads:
@@ -26,22 +35,25 @@ class RemoteHeads:
         self._folder = folder
         self._clock = clock
         self._lock = threading.Lock()
-        # When it was asked last, and the commit; empty: none was ever read.
-        self._known: dict[tuple[str, str], tuple[float, str]] = {}
+        self._known: dict[tuple[str, str], _Answer] = {}
 
     def __call__(self, url: str, branch: str) -> str:
         """The newest commit of a branch; OutsideError or UserError if it cannot be read."""
         with self._lock:
-            asked_at, commit = self._known.get((url, branch), (None, ""))
-            if asked_at is not None and commit and self._clock() - asked_at < FRESH_S:
-                return commit
-            try:
-                commit = self._ask(url, branch)
-            except OutsideError:
-                if not commit:
-                    raise
-            self._known[url, branch] = self._clock(), commit
-            return commit
+            known = self._known.get((url, branch))
+            if known is None or self._clock() - known.at >= FRESH_S:
+                known = self._known[url, branch] = self._renewed(url, branch, known)
+        if known.error is not None:
+            raise known.error
+        return known.commit
+
+    def _renewed(self, url: str, branch: str, known: "_Answer | None") -> "_Answer":
+        try:
+            return _Answer(self._clock(), self._ask(url, branch))
+        except (OutsideError, UserError) as error:
+            if known is not None and known.commit and isinstance(error, OutsideError):
+                return _Answer(self._clock(), known.commit)
+            return _Answer(self._clock(), error=error)
 
     def _ask(self, url: str, branch: str) -> str:
         if not _BRANCH.fullmatch(branch):
