@@ -104,6 +104,7 @@ BROKEN = {
     ),
     "gone": lambda one: (one.root / "saas.yml").unlink(),
     "two answers": lambda one: one.saas(OLD, NEW),
+    "two branches that begin alike": lambda one: one.saas("release-1", "release-2"),
     "a target that is not there": lambda one: one.saas(OLD, more="  - {$ref: /target.yml}\n"),
     "a branch that cannot be read": lambda one: one.saas("main", url="/no/such/repository"),
 }

@@ -16,7 +16,6 @@ import msgspec
 from tidegate.bundle.leaf import Doc
 from tidegate.bundle.section import Documents
 from tidegate.kinds.integrations.core.sharding.model import DefaultImage, ImageBranch
-from tidegate.kinds.integrations.core.workloads.default_image import NO_MANAGER
 
 # What the template of a manager is called, in whatever folder of its repository.
 TEMPLATE = "qontract-manager"
@@ -36,10 +35,20 @@ class ManagerTarget(msgspec.Struct, frozen=True, kw_only=True):
     length: int
     where: str
 
+    @property
+    def tag(self) -> str:
+        """The tag of its image; empty: it follows a branch."""
+        return self.ref[: self.length] if _COMMIT.fullmatch(self.ref) else ""
+
+    @property
+    def answer(self) -> tuple[str, ...]:
+        """What two targets must have in common to hand on one image."""
+        return (self.tag,) if self.tag else (self.url, self.ref)
+
     def image(self) -> DefaultImage:
         """The image that it hands on."""
-        if _COMMIT.fullmatch(self.ref):
-            return DefaultImage(tag=self.ref[: self.length])
+        if self.tag:
+            return DefaultImage(tag=self.tag)
         follows = ImageBranch(self.url, self.ref, self.length, self.where)
         return DefaultImage(follows=follows)
 
@@ -62,13 +71,11 @@ class ManagerTargets:
             return DefaultImage(why=f"{self._unread[0]} cannot be read, and may deploy a manager")
         here = [each for each in self._known if each.environment == environment]
         mine = [each for each in here if each.cluster == cluster] or here
-        refs = {(each.url, each.ref): each for each in mine}
-        if not refs:
-            return DefaultImage(why=NO_MANAGER)
-        if len({each.ref[: each.length] for each in mine}) > 1:
-            told = " and ".join(f"{each.ref} ({each.where})" for each in refs.values())
+        answers = {each.answer: each for each in mine}
+        if len(answers) > 1:
+            told = " and ".join(f"{each.ref} ({each.where})" for each in answers.values())
             return DefaultImage(why=f"its managers are at {told}")
-        return mine[0].image()
+        return mine[0].image() if mine else DefaultImage()
 
     def _found(self, documents: Documents) -> Iterator[ManagerTarget]:
         every = list(documents.of("settings", "saas-file"))

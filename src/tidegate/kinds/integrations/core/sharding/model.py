@@ -61,7 +61,7 @@ class BranchHead(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class DefaultImage(msgspec.Struct, frozen=True, kw_only=True):
-    """What runs where no image is written: a tag, a branch, or why there is none."""
+    """What a manager hands on: a tag, a branch, or why it is not known; nothing: no manager."""
 
     tag: str = ""
     follows: ImageBranch | None = None

@@ -9,6 +9,7 @@ from typing import Any
 
 from tidegate.kinds.integrations.core.sharding.model import BranchHead, Namespace
 
+NO_MANAGER = "no saas target deploys a manager there"
 NO_IMAGE_REMEDY = "write imageRef, or fix where the image of the manager is written"
 
 
@@ -37,11 +38,6 @@ def default_tag(namespace: Namespace, heads: Mapping[str, BranchHead]) -> tuple[
         said = f"{branch.where} follows {branch.branch} of {branch.url}, whose commit is not known"
         because = f" ({head.why})" if head.why else ""
         return "", f"no default image in {environment}: {said}{because}"
-    if not image.why or image.why == NO_MANAGER:
-        written = namespace.parameters.get("IMAGE_TAG")
-        if written:
-            return str(written), ""
+    if not image.why and (written := namespace.parameters.get("IMAGE_TAG")):
+        return str(written), ""
     return "", f"no default image in {environment}: {image.why or NO_MANAGER}"
-
-
-NO_MANAGER = "no saas target deploys a manager there"
