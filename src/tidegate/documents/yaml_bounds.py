@@ -40,6 +40,8 @@ def check_text(text: str) -> None:
 
     Only a text that could be too deep is parsed for it, event by event: that takes no stack.
     """
+    if len(text) <= _FLOWS_MAX:
+        return  # it has too few characters to be; single values are read by the thousand
     if len(text) > TEXT_BYTES_MAX:
         what = f"longer than {TEXT_BYTES_MAX} characters"
         raise YamlBoundError(what, None, "split it")
