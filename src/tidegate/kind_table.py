@@ -102,7 +102,7 @@ def reasons() -> tuple[Reason, ...]:
 
 # Kinds with facts of their own; importing these registers them.
 _FACTS = (
-    "tidegate.engine.plain_state",
+    "tidegate.engine.plain.state",
     "tidegate.journal.facts",
     "tidegate.kinds.promotions.core.journal.facts",
     "tidegate.kinds.rollouts.core.journal.facts",

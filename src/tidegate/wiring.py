@@ -283,7 +283,7 @@ def read_live_bundle(tree: Tree, cache: Cache, progress: "Progress | None" = Non
 
     Not for merge requests of strangers: the addresses of repositories are theirs to write.
     """
-    from tidegate.kinds.integrations.app.branches import with_heads
+    from tidegate.kinds.integrations.app.estates import with_heads
 
     return with_heads(read_bundle(tree, cache, progress), read_head)
 

@@ -491,7 +491,7 @@ def test_a_hold_binds_a_person_who_applies_by_hand_and_lifting_it_lets_them(
 
 
 def test_a_journal_that_is_made_by_hand_is_said_to_be_new(tidegate: Run, land: Land) -> None:
-    """A hold in another journal does not bind: whoever applies elsewhere is told."""
+    """A hold in another journal does not bind: an apply elsewhere says so."""
     first = tidegate("apply", "--yes")
     assert "is a new journal" in first.stderr
     assert "brakes set in another one do not bind this" in first.stderr

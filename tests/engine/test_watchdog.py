@@ -10,7 +10,7 @@ from typing import Any
 from tests.toy.lamps import LampRules, Lamps
 from tidegate.engine.breaker import Breaker
 from tidegate.engine.execute import Executor, Limits
-from tidegate.engine.plain import PlainWorld
+from tidegate.engine.plain.rules import PlainWorld
 from tidegate.engine.vitals import Vitals
 from tidegate.engine.watchdog import LoopHeld, Steps, Watchdog
 from tidegate.engine.worker import Worker, WorkerSettings

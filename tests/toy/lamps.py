@@ -10,8 +10,8 @@ from typing import Any, ClassVar
 import msgspec
 
 from tidegate.engine.kind import Kind as EngineKind
-from tidegate.engine.plain import PlainRules, PlainWorld
-from tidegate.engine.plain_state import PlainState, PlainTask
+from tidegate.engine.plain.rules import PlainRules, PlainWorld
+from tidegate.engine.plain.state import PlainState, PlainTask
 from tidegate.journal.fact import Fact, register
 from tidegate.model.plan import Action, Change, ChangeKind, Option, Plan
 from tidegate.model.progress_reasons import ProgressReason

@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from tidegate.engine.plain_state import PlanMade
+from tidegate.engine.plain.state import PlanMade
 from tidegate.gates.brakes import Brakes
 from tidegate.gates.mutex import Mutex
 from tidegate.gates.scope import EVERYTHING

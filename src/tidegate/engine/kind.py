@@ -4,8 +4,8 @@
     Kind    its rules, and what touches the outside: observe, act
 
 The worker, the round, the executor, notices, replay and every command know these two and no kind by
-name. A kind is one folder under `kinds/` and one line in `wiring.py`; `engine/plain.py` has what a
-new kind need not write.
+name. A kind is one folder under `kinds/` and one line in `wiring.py`; `engine/plain` has what a new
+kind need not write.
 """
 
 import asyncio

@@ -155,7 +155,7 @@ class RolloutScene(Scene):
         )
 
     def limits(self, mortal: bool) -> Limits:
-        """The last worker may remove many targets at once: somebody looked."""
+        """The last worker may remove many targets at once: a person allowed it."""
         return Limits(concurrency_max=4, allow_mass_removal=not mortal)
 
     # People

@@ -36,7 +36,7 @@ class Witness:
             self.broken.append(f"{format_instant(self.loop.now())}  {what}")
 
     def claim_led(self, life: Life, partition: str, within: int, what: str) -> None:
-        """Whoever acts has asked whether it still leads; the answer is so old at most."""
+        """A worker that acts has asked whether it still leads; the answer is so old at most."""
         asked_at = life.confirmed_at.get(partition, Instant(0))
         late = self.loop.now() - asked_at > within
         self.claim(not late, f"{life.name}: {what} without asking whether it still leads")

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 import msgspec
 
 from tidegate.engine.kind import Others, OthersThen, PlanRecord, Rules, Task, UnderWay
-from tidegate.engine.plain_state import (
+from tidegate.engine.plain.state import (
     Mark,
     PlainStand,
     PlainState,

@@ -15,8 +15,7 @@ from tidegate.engine.breaker import Breaker
 from tidegate.engine.execute import Executor, Limits
 from tidegate.engine.round import RoundResult
 from tidegate.engine.worker import Worker, WorkerSettings
-from tidegate.kinds.integrations.app.branches import with_heads
-from tidegate.kinds.integrations.app.estates import estate_in
+from tidegate.kinds.integrations.app.estates import estate_in, with_heads
 from tidegate.kinds.integrations.core.waves.declaration import declared_of
 from tidegate.kinds.integrations.core.waves.rules import ImageRules
 from tidegate.kinds.integrations.core.workloads.estate import (
