@@ -36,7 +36,10 @@ class Catalogue:
         }
         # What the text of a file has to hold for the lines of its parts to be kept.
         self.lined = tuple(
-            schema for each in self.types.values() if each.lined for schema in each.schemas
+            (schema, each.lined_with)
+            for each in self.types.values()
+            if each.lined
+            for schema in each.schemas
         )
         self.marks = tuple(mark for section in sections for mark in section.marks)
         self._folders = (SCHEMAS, *(section.schemas for section in sections))
@@ -140,6 +143,8 @@ def _merged(one: DocumentType, other: DocumentType) -> DocumentType:
         kept=kept,
         links={**one.links, **other.links},
         lined=one.lined or other.lined,
+        # Empty sorts first: one section that needs all lines gets them.
+        lined_with=min((each.lined_with for each in (one, other) if each.lined), default=""),
         notes={**one.notes, **other.notes},
         check=one.check or other.check,
     )

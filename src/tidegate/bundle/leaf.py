@@ -75,7 +75,7 @@ def _read(raw: bytes, catalogue: Catalogue) -> Leaf:
     except UnicodeDecodeError as error:
         line = raw.count(b"\n", 0, error.start) + 1
         return _unreadable(f"byte {error.start} is no UTF-8", "save the file as UTF-8", line)
-    lined = any(schema in text for schema in catalogue.lined)
+    lined = any(schema in text and mark in text for schema, mark in catalogue.lined)
     lines: dict[str, int] | None = {} if lined else None
     try:
         plain = read_plain(text, lines)

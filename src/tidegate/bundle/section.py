@@ -36,6 +36,8 @@ class DocumentType(msgspec.Struct, frozen=True, kw_only=True):
     links: dict[str, str] = {}
     # Whether the lines of its parts are kept, so that they can be shown later.
     lined: bool = False
+    # Only of files that hold this text; empty: of all.
+    lined_with: str = ""
     # Fields beside which a comment is kept that starts with a mark.
     notes: dict[str, str] = {}
     # What a schema cannot express: faults in the values of a document.

@@ -39,7 +39,7 @@ TYPES = (
         lined=True,
     ),
     # Where a manager is deployed is pointed at.
-    DocumentType(name="saas-file", lined=True),
+    DocumentType(name="saas-file", lined=True, lined_with=TEMPLATE),
     DocumentType(
         name="rollout",
         noun="rules of a rollout",
