@@ -6,6 +6,7 @@ written are folded in before anything else is done.
 
 from asyncio import to_thread
 from collections.abc import Callable, Sequence
+from math import inf
 from threading import RLock
 from typing import Any, Generic, TypeVar
 
@@ -40,6 +41,8 @@ class PartitionState(Generic[S]):
         self.wake: Callable[[], None] | None = None
         # What the last decision rests on, for the round; None: there was none.
         self.basis: Any = None
+        # How long the last step of a round took, for the round; without end: none was taken yet.
+        self.step_s = inf
         self._store = store
         # Tasks of one round write from several threads; the state is folded by one at a time.
         self._lock = RLock()

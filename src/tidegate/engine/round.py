@@ -9,6 +9,7 @@ from asyncio import to_thread
 from collections import Counter
 from collections.abc import Callable, Mapping
 from functools import partial
+from time import thread_time
 from typing import Any, ParamSpec, TypeVar
 
 import msgspec
@@ -88,6 +89,8 @@ class Desk(msgspec.Struct, frozen=True):
     others: Others
     # What threads work on.
     steps: Steps = msgspec.field(default_factory=Steps)
+    # A step that took less than this last time is done in the event loop; 0: none is.
+    short_s: float = 0.0
 
 
 class _Made(msgspec.Struct, frozen=True):
@@ -194,9 +197,19 @@ class Round:
         )
 
     async def _thread(self, work: Callable[P, T], *args: P.args, **more: P.kwargs) -> T:
-        """Work in another thread, under the name of the partition."""
-        run = partial(self.desk.steps.run, self.part.partition, work, *args, **more)
-        return await to_thread(run)
+        """Work under the name of the partition: in another thread, unless it is known to be short.
+
+        A call to a thread and back costs as much as a decision about a hundred targets.
+        """
+        run = partial(self._step, work, *args, **more)
+        return run() if self.part.step_s < self.desk.short_s else await to_thread(run)
+
+    def _step(self, work: Callable[P, T], *args: P.args, **more: P.kwargs) -> T:
+        began = thread_time()
+        try:
+            return self.desk.steps.run(self.part.partition, work, *args, **more)
+        finally:
+            self.part.step_s = thread_time() - began
 
     def _fold(
         self, now: Instant, decides: bool

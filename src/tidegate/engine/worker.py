@@ -58,6 +58,9 @@ class WorkerSettings(msgspec.Struct, frozen=True):
     follow_s: float = 1.0
     # How long changes of a partition collect before its next round.
     settle_s: float = 0.0
+    # A step of a round that took less than this last time is done in the event loop; 0: none is.
+    # Only for a journal on this machine: a read of it waits for no other.
+    short_s: float = 0.0
     rounds_max: int = 8
     observe_timeout_s: float = 60.0
     backoff_first_s: float = 1.0
@@ -99,7 +102,13 @@ class Worker:
         others, journal, self.steps = OtherStates(store), Journal(store), Steps()
         self._desks = {
             each.rules.word: Desk(
-                self._book, journal, executor, clock, others.of(each.rules), self.steps
+                self._book,
+                journal,
+                executor,
+                clock,
+                others.of(each.rules),
+                self.steps,
+                settings.short_s,
             )
             for each in self._kinds
         }

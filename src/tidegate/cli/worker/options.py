@@ -27,6 +27,8 @@ from tidegate.wiring import evidence_source
 # Changes of a partition collect for this long before its next round: targets of a wave report
 # within moments of each other.
 SETTLE_S = 0.01
+# A round that decides this fast does so in the event loop, where the journal is a file.
+SHORT_S = 0.002
 # How many calls to the journal are under way at once.
 THREADS = 24
 # How many new objects, and how many collections of the youngest and of the middle generation, make
@@ -110,4 +112,11 @@ def worker_settings(settings: Settings) -> worker.WorkerSettings:
         observe_timeout_s=settings.limits_round_time / SECOND,
         grace_s=settings.grace / SECOND,
         settle_s=SETTLE_S,
+        short_s=SHORT_S if _is_file(settings.database) else 0.0,
     )
+
+
+def _is_file(database: str) -> bool:
+    """Whether a journal is on this machine: to read it is to wait for no other."""
+    scheme, separator, _ = database.partition("://")
+    return not separator or scheme == "sqlite"

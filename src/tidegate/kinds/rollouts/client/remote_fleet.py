@@ -5,6 +5,7 @@ from typing import Any, TypeVar
 
 import aiohttp
 import msgspec
+from yarl import URL
 
 from tidegate.kinds.rollouts.core.journal.facts import RolloutTask
 from tidegate.kinds.rollouts.fleet import Observation
@@ -40,6 +41,7 @@ class RemoteFleet:
 
     def __init__(self, url: str) -> None:
         self._url = url.rstrip("/")
+        self._to = {path: URL(self._url + path) for path in (PARTITIONS, OBSERVE, ACT, CARRIED)}
         self._session: aiohttp.ClientSession | None = None
 
     async def partitions(self) -> list[str]:
@@ -79,7 +81,7 @@ class RemoteFleet:
 
     async def _call(self, read: Callable[[bytes], T], method: str, path: str, **rest: Any) -> T:
         try:
-            async with self._open().request(method, self._url + path, **rest) as response:
+            async with self._open().request(method, self._to[path], **rest) as response:
                 body = await response.read()
         except (aiohttp.ClientError, OSError) as error:
             what = str(error) or type(error).__name__
