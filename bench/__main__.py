@@ -58,6 +58,7 @@ SECTIONS: Mapping[str, Callable[[Effort, Callable[[str], None]], Report]] = {
 
 FULL = Effort((1_000, 10_000, 100_000), patience_s=0.1, lines=10_000, startups=20, peer=True)
 QUICK = Effort((1_000, 10_000), patience_s=0.02, lines=3_000, startups=5, peer=False)
+SMOKE = Effort((100,), patience_s=0.0, lines=100, startups=1, peer=False, smoke=True)
 
 
 def main() -> None:

@@ -55,7 +55,9 @@ def run(effort: Effort, say: Callable[[str], None]) -> Report:
     best = Best()
     changing: dict[tuple[int, str], int] = {}
     peers: dict[tuple[int, str], Timing] = {}
-    for turn, scenario, size in product(range(PASSES), SHARED, effort.sizes):
+    # Nothing is recorded of smaller ones.
+    sizes = recorded.SIZES[:1] if effort.smoke else effort.sizes
+    for turn, scenario, size in product(range(PASSES), SHARED, sizes):
         key = (size, scenario.name)
         say(f"peer: {size:,} targets, {scenario.name}")
         ms, changing[key] = _ours(lay_out(scenario, size), effort.patience_s)

@@ -68,17 +68,17 @@ def run(effort: Effort, say: Callable[[str], None]) -> Report:
     """Three sizes, so that growth shows."""
     rows: list[Row] = []
     apart = ((1, 0), (10, 107), (100, 107), (100, 0)) if effort.peer else ((1, 0), (10, 107))
-    for size, every_ms in apart:
-        say(f"load: {size} rollouts of {GROUPS * PER_GROUP} targets, {every_ms} ms apart")
+    groups = 2 if effort.smoke else GROUPS
+    for size, every_ms in apart[:1] if effort.smoke else apart:
+        say(f"load: {size} rollouts of {groups * PER_GROUP} targets, {every_ms} ms apart")
         with tempfile.TemporaryDirectory() as folder:
-            rows.append(_measure(size, every_ms, Path(folder)))
+            rows.append(_measure(size, every_ms, groups, Path(folder)))
     return Report(rows, [_table(rows)])
 
 
-def _scenario() -> dict[str, object]:
+def _scenario(many: int) -> dict[str, object]:
     groups = [
-        {"name": f"g{g}", "clusters": [f"g{g}-c{c}" for c in range(PER_GROUP)]}
-        for g in range(GROUPS)
+        {"name": f"g{g}", "clusters": [f"g{g}-c{c}" for c in range(PER_GROUP)]} for g in range(many)
     ]
     per_group = {"minSuccessTime": f"{SOAK_S}s", "progressDeadline": "5m"}
     return {
@@ -90,9 +90,9 @@ def _scenario() -> dict[str, object]:
     }
 
 
-def _measure(size: int, every_ms: int, folder: Path) -> Row:
+def _measure(size: int, every_ms: int, groups: int, folder: Path) -> Row:
     path = folder / "load.json"
-    path.write_bytes(msgspec.json.encode(_scenario()))
+    path.write_bytes(msgspec.json.encode(_scenario(groups)))
     with (folder / "fleet.txt").open("wb") as said, (folder / "run.txt").open("wb") as told:
         command = [*_TIDEGATE, "fleet", str(path), "--copies", str(size)]
         command += ["--every", f"{every_ms}ms"]
@@ -104,7 +104,7 @@ def _measure(size: int, every_ms: int, folder: Path) -> Row:
             flags = ["--fleet", address, "--database", str(folder / "load.db"), *_WORKER]
             worker = subprocess.Popen([*_TIDEGATE, "run", *flags], stdout=told, stderr=told)
             try:
-                carried, seen = asyncio.run(_live(address, size))
+                carried, seen = asyncio.run(_live(address, size * groups * PER_GROUP))
                 megabytes = _peak_megabytes(worker.pid)
             finally:
                 worker.send_signal(signal.SIGTERM)
@@ -112,14 +112,14 @@ def _measure(size: int, every_ms: int, folder: Path) -> Row:
             cpu_s = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before
         finally:
             fleet.send_signal(signal.SIGTERM)
-            fleet.wait(timeout=60)
-    return _judge(size, every_ms, carried, seen, cpu_s, megabytes)
+            fleet.communicate(timeout=60)
+    return _judge(size, every_ms, groups, carried, seen, cpu_s, megabytes)
 
 
-async def _live(address: str, size: int) -> tuple[list[Carried], dict[str, Observation]]:
+async def _live(address: str, wanted: int) -> tuple[list[Carried], dict[str, Observation]]:
     """Wait until every target has the change; what the fleet reports then."""
     remote = remote_fleet(address)
-    wanted, deadline = size * GROUPS * PER_GROUP, time.monotonic() + PATIENCE_S
+    deadline = time.monotonic() + PATIENCE_S
     try:
         while len(carried := await remote.carried()) < wanted:
             assert time.monotonic() < deadline, f"{len(carried)} of {wanted} after {PATIENCE_S} s"
@@ -141,6 +141,7 @@ def _peak_megabytes(pid: int) -> float:
 def _judge(
     size: int,
     every_ms: int,
+    groups: int,
     carried: list[Carried],
     seen: dict[str, Observation],
     cpu_s: float,
@@ -160,7 +161,7 @@ def _judge(
         }
         begun = told[partition]
         best, ready = 0.0, 0
-        for g in range(GROUPS):
+        for g in range(groups):
             names = [f"g{g}-c{c}" for c in range(PER_GROUP)]
             if g:
                 latencies.append((max(begun[name] for name in names) - ready) / 1e6)
@@ -173,7 +174,7 @@ def _judge(
     return Row(
         size,
         every_ms,
-        size * GROUPS * PER_GROUP,
+        size * groups * PER_GROUP,
         len(latencies),
         latencies[len(latencies) // 2],
         latencies[min(len(latencies) - 1, len(latencies) * 99 // 100)],

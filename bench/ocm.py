@@ -51,7 +51,7 @@ def run(effort: Effort, say: Callable[[str], None]) -> Report:
     """Each size in calm and with faults; only the smaller one where time is short."""
     rows = []
     for size in PREDECESSOR if effort.peer else list(PREDECESSOR)[:1]:
-        for faults in ((), _FAULTS):
+        for faults in ((),) if effort.smoke else ((), _FAULTS):
             say(f"ocm: {size:,} clusters{', with faults' if faults else ''}")
             rows.append(_measure(size, faults))
     return Report(rows, [_table(rows)])

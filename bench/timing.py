@@ -38,6 +38,8 @@ class Effort(msgspec.Struct, frozen=True):
     startups: int
     # Whether the Go peer may run; without it, recorded figures stand in.
     peer: bool
+    # Whether it is only to be seen that everything runs.
+    smoke: bool = False
 
 
 class NewMemory(msgspec.Struct, frozen=True):
