@@ -70,11 +70,12 @@ async def rehearse(
     behaviour: Behaviour | None,
     store: Archive,
     on_error: Callable[[Exception], None] = lambda _: None,
+    on_look: Callable[[], None] = lambda: None,
 ) -> tuple[Scenario, list[SimulatedStep]]:
     """What becomes of an image, step by step; the store is empty, and used for this only."""
     rules = place.managed.rollout
     assert rules is not None, "only a place with a rollout is rehearsed"
-    return await _Rehearsal(loop, place, rules, image, behaviour, store, on_error).live()
+    return await _Rehearsal(loop, place, rules, image, behaviour, store, on_error, on_look).live()
 
 
 def starts_at() -> Instant:
@@ -137,9 +138,10 @@ class _Rehearsal:
         behaviour: Behaviour | None,
         store: Archive,
         on_error: Callable[[Exception], None],
+        on_look: Callable[[], None],
     ) -> None:
         self._loop, self._old, self._rules = loop, place, rules
-        self._store, self._on_error = store, on_error
+        self._store, self._on_error, self._on_look = store, on_error, on_look
         spec = {**place.managed.spec, "imageRef": image}
         managed = msgspec.structs.replace(place.managed, spec=spec)
         self._new = msgspec.structs.replace(place, managed=managed)
@@ -197,6 +199,7 @@ class _Rehearsal:
         if not isinstance(outcome, RoundResult) or outcome.plan is None or outcome.world is None:
             return
         step = SimulatedStep(self._clock.now(), outcome.world, outcome.plan, (), {})
+        self._on_look()
         before = self._steps[-1] if self._steps else None
         if before is None or _is_news(before, step):
             self._steps.append(step)

@@ -20,6 +20,7 @@ def rehearse(
     behaviour: str | None,
 ) -> "tuple[Scenario, list[SimulatedStep]]":
     """What becomes of an image, step by step; `behaviour` is a file that says what images do."""
+    from tidegate.cli.render.progress import Progress
     from tidegate.kinds.integrations.app import rehearsal
     from tidegate.kinds.integrations.cli.clusters.simulate import read_behaviour_file
     from tidegate.simulation.virtual_loop import run_virtually
@@ -30,10 +31,13 @@ def rehearse(
     if image is None:
         raise click.UsageError("--image is missing; write --image TAG")
     store = wiring.open_store("memory:")
-    return run_virtually(
-        lambda loop: rehearsal.rehearse(loop, place, image, manner, store, _warn),
-        rehearsal.starts_at(),
-    )
+    with Progress("rehearsing, looks at the clusters:") as progress:
+        return run_virtually(
+            lambda loop: rehearsal.rehearse(
+                loop, place, image, manner, store, _warn, lambda: progress.tell(1)
+            ),
+            rehearsal.starts_at(),
+        )
 
 
 def _warn(error: Exception) -> None:

@@ -1,7 +1,9 @@
 """The timeline of a simulated rollout as an SVG picture: a band a group, time from left to right.
 
-Each band is filled from its foot up: done, soaking, being updated, failed, waiting. Plain text, no
-library: the file opens in any browser and diffs in Git.
+Each band is filled from its foot up: done, soaking, being updated, failed, waiting. A revision that
+failed in a group is returned in the same moment, so a failure may last no time at all: from then on
+the group keeps a red edge, until another revision goes out. Plain text, no library: the file opens
+in any browser and diffs in Git.
 """
 
 from html import escape
@@ -22,6 +24,8 @@ COLOURS = {
     "failed": "#c8372d",
     "waiting": "#d9dde3",
 }
+# How tall the red edge of a group is in which the revision has failed.
+_EDGE = 6
 # Labels on the axis nearer than this would run into each other.
 _LABEL_MIN = 56
 
@@ -42,7 +46,9 @@ def draw_svg(scenario: Scenario, steps: list[SimulatedStep]) -> str:
         f'<text x="16" y="28" font-size="16" font-weight="600">{escape(opening(scenario))}</text>',
     ]
     for row, group in enumerate(scenario.groups):
-        parts += _band(row, group.name or "ungrouped", steps, places)
+        name = group.name or "ungrouped"
+        parts += _band(row, name, steps, places)
+        parts += _edges(row, name, scenario, steps, places)
     parts += _axis(scenario, steps, places, height - 64)
     parts += _legend(height - 14)
     return "\n".join([*parts, "</svg>", ""])
@@ -64,6 +70,32 @@ def _band(row: int, name: str, steps: list[SimulatedStep], places: list[float]) 
                     f'<rect x="{x:.1f}" y="{foot:.1f}" width="{wide:.1f}" height="{tall:.1f}" '
                     f'fill="{COLOURS[word]}"><title>{escape(name)}: {count} {word}</title></rect>'
                 )
+    return parts
+
+
+def _edges(
+    row: int, name: str, scenario: Scenario, steps: list[SimulatedStep], places: list[float]
+) -> list[str]:
+    """A red edge from each failure on, until another revision goes out."""
+    y = _TOP + row * (_BAND + _GAP) - _EDGE
+    parts: list[str] = []
+    begun, most = 0, 0
+    for at, step in enumerate([*steps, None]):
+        ended = step is None or step.world.revision != steps[begun].world.revision
+        if most and ended:
+            x, wide = _LEFT + places[begun], places[at] - places[begun]
+            revision = steps[begun].world.revision or "it"
+            since = clock_text(scenario, steps[begun].at)
+            said = escape(f"{name}: {revision} failed on {most}, first at {since}")
+            parts.append(
+                f'<rect x="{x:.1f}" y="{y}" width="{wide:.1f}" height="{_EDGE}" '
+                f'fill="{COLOURS["failed"]}"><title>{said}</title></rect>'
+            )
+            most = 0
+        if step is not None:
+            failed = _counts(step, row)["failed"]
+            begun = begun if most else at
+            most = max(most, failed)
     return parts
 
 
