@@ -58,8 +58,7 @@ class WorkerSettings(msgspec.Struct, frozen=True):
     follow_s: float = 1.0
     # How long changes of a partition collect before its next round.
     settle_s: float = 0.0
-    # A step of a round that took less than this last time is done in the event loop; 0: none is.
-    # Only for a journal on this machine: a read of it waits for no other.
+    # As of a desk; only for a journal on this machine: a read of it waits for no other.
     short_s: float = 0.0
     rounds_max: int = 8
     observe_timeout_s: float = 60.0
@@ -100,16 +99,9 @@ class Worker:
         )
         self._notices = notices
         others, journal, self.steps = OtherStates(store), Journal(store), Steps()
+        desk = partial(Desk, steps=self.steps, short_s=settings.short_s)
         self._desks = {
-            each.rules.word: Desk(
-                self._book,
-                journal,
-                executor,
-                clock,
-                others.of(each.rules),
-                self.steps,
-                settings.short_s,
-            )
+            each.rules.word: desk(self._book, journal, executor, clock, others.of(each.rules))
             for each in self._kinds
         }
         self._report = report or (lambda _partition, _outcome: None)
