@@ -168,7 +168,7 @@ def test_thirty_clusters_go_through_all_that_can_happen(fortnight: list[dict[str
     aside = those(fortnight, "setAside")
     assert [each["clusters"] for each in aside] == [["maps-8"]]
     message = those(fortnight, "told", clusters=["maps-8"])[0]["text"]
-    assert "soak-days: Input should be a valid integer" in message
+    assert "is not a whole number; write a whole number of days" in message
     reasons = {each["reason"] for each in those(fortnight, "held")}
     assert reasons >= {"VersionBlocked", "VersionQuarantined", "Frozen", "AgreementUnasked"}
     assert {each["to"] for each in those(fortnight, "out")} == {"4.16.5", "4.16.6", "4.17.1"}

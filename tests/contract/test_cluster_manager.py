@@ -196,6 +196,8 @@ def test_a_long_text_is_reported_once_though_no_address_holds_it() -> None:
         assert await ours.tell(entry, since) is None
         other = LogEntry("a-uuid", "tidegate", "errors", entry.description + "!")
         assert await ours.tell(other, since) is not None
+        new = LogEntry("a-uuid", "tidegate", "errors", "- in few words", known=entry.description)
+        assert await ours.tell(new, since) is None
 
     play(story)
 

@@ -191,6 +191,13 @@ def test_agreements_logs_and_plans_are_made_once(play: Play) -> None:
         assert await manager.tell(entry, since) is None
         ground.clock.skip(parse_duration("25h"))
         assert await manager.tell(entry, Instant(since + parse_duration("24h"))) is not None
+        ours = LogEntry("a-uuid", "tidegate", "errors", "- in our words", known="- it's theirs")
+        theirs = LogEntry("a-uuid", "tidegate", "errors", "- it's theirs")
+        now = ground.clock.now()
+        assert await manager.tell(theirs, now) is not None
+        assert await manager.tell(ours, now) is None, "its owner knows it in other words"
+        other = msgspec.structs.replace(ours, summary="errors of another kind")
+        assert await manager.tell(other, now) is not None
         (installed,) = (await manager.installed_addons("h-id")).items
         (newest,) = (await manager.addons()).items
         assert (installed.addon_version.id, newest.version.id) == ("1.0.0", "1.1.0")

@@ -22,6 +22,7 @@ from tidegate.kinds.upgrades.app.read.organisations import (
 from tidegate.kinds.upgrades.core.journal import state as upgrade_state
 from tidegate.kinds.upgrades.core.journal.facts import Surveyed
 from tidegate.kinds.upgrades.core.rules.soak import DAY
+from tidegate.kinds.upgrades.ocm.documents import LogEntry
 from tidegate.kinds.upgrades.ocm.port import UNAUTHORIZED, OcmRefusedError
 from tidegate.kinds.upgrades.ocm.simulated.faults import FaultDraw, OcmFault, OcmFaults
 from tidegate.kinds.upgrades.ocm.simulated.port import SimulatedClusters
@@ -75,11 +76,30 @@ def test_nothing_is_refused_and_nothing_is_asked_for_twice(week: Scene) -> None:
 
 
 def test_an_owner_is_notified_of_a_mistake_once_a_day(week: Scene) -> None:
-    """In a service log of the cluster, in the words that were used before."""
+    """In a service log of the cluster, under the title of before, with what to write instead."""
     logs = [each for each in week.writes if each.path.endswith("/cluster_logs")]
     assert {each.body["cluster_uuid"] for each in logs} == {"maps-2-uuid"}
     assert len(logs) == 7
-    assert "unable to parse string as an integer" in logs[0].body["description"]
+    assert {each.body["summary"] for each in logs} == {"Cluster upgrade policy validation errors"}
+    text = logs[0].body["description"]
+    assert '"two" is not a whole number; write a whole number of days, as "3"' in text
+    assert "unable to parse" not in text
+
+
+def test_an_owner_whom_the_predecessor_told_is_not_told_again_the_same_day() -> None:
+    """It asks for its own words under the same title; we ask for both."""
+    scene = Scene(example())
+    manager = scene.manager()
+    known = (
+        "- label sre-capabilities.aus.soak-days: Input should be a valid integer, unable to parse"
+        " string as an integer"
+    )
+    summary = "Cluster upgrade policy validation errors"
+    entry = LogEntry("maps-2-uuid", "advanced-upgrade-scheduler", summary, known)
+    scene.play(lambda: manager.tell(entry, scene.now()))
+    scene.live(12)
+    logs = [each for each in scene.writes if each.path.endswith("/cluster_logs")]
+    assert [each.body["description"] for each in logs] == [known]
 
 
 def test_soak_follows_from_the_facts(week: Scene) -> None:

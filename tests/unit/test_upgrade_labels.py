@@ -5,6 +5,7 @@ from functools import partial
 import pytest
 
 from tidegate.kinds.upgrades.core.declared.cluster_policy import read_cluster_policy
+from tidegate.kinds.upgrades.core.declared.label_error import formerly, joined
 from tidegate.kinds.upgrades.core.declared.organisation_policy import read_organisation_policy
 from tidegate.kinds.upgrades.core.declared.patterns import PatternError, is_found, read_pattern
 from tidegate.kinds.upgrades.core.schedule.schedule import read_schedule
@@ -22,7 +23,17 @@ GOOD = {"soak-days": "0", "workloads": "w", "schedule": "* * * * *"}
         ({"soak-days": "2.5"}, "soak-days", '"2.5" is not a whole number'),
         ({"soak-days": "9" * 5000}, "soak-days", "more than 1000000 days"),
         ({"workloads": " , "}, "workloads", '" , " names no workload'),
-        ({"schedule": "nope"}, "schedule", '"nope" is not a schedule'),
+        ({"schedule": "nope"}, "schedule", '"nope" is not a schedule: it has 1 column, and five'),
+        ({"schedule": "0 48 * * 1"}, "schedule", ": hour: 48 is not between 0 and 23;"),
+        ({"schedule": "0 9 0 * 1"}, "schedule", ": day of the month: 0 is not between 1 and 31;"),
+        ({"schedule": "0 9-30 * * 1"}, "schedule", ": hour: 30 is not between 0 and 23;"),
+        ({"schedule": "*/0 9 * * 1"}, "schedule", ": minute: a step of 0 goes nowhere;"),
+        ({"schedule": "0 9 * foo 1"}, "schedule", ': month: "foo" is not a number or a name;'),
+        ({"schedule": "0 9 * * 5#7"}, "schedule", ": #7: a month has such a day at most five"),
+        ({"schedule": "0 9 * * 5#2,1"}, "schedule", "cannot stand side by side;"),
+        ({"schedule": "? 9 * * 5"}, "schedule", ": minute: `?` is for days only;"),
+        ({"schedule": "0 9 40W * *"}, "schedule", ": 40 is not between 1 and 31;"),
+        ({"schedule": "H 9 * * *"}, "schedule", ": `H` is known to other schedulers only;"),
         ({"schedule": "0 0 31 2 *"}, "schedule", "no such day exists"),
         ({"schedule": "R * * * *"}, "schedule", "draws its times at random"),
         ({"schedule": "0 12-12 * * *"}, "schedule", "range of one"),
@@ -42,13 +53,27 @@ def test_a_mistake_names_label_value_and_remedy(
 
 
 def test_labels_that_are_missing_are_reported_together() -> None:
-    """All at once, and posted in the predecessor's words, so that no one is notified twice."""
+    """All at once, each with what to write; and as the predecessor has it, to be known again."""
     found = read_cluster_policy({"whatever": "x"}).label_errors
-    assert [each.posted().removeprefix("label sre-capabilities.aus.") for each in found] == [
-        "soak-days: Input should be a valid integer",
-        "workloads: Value should have at least 1 item after validation, not 0",
-        "schedule: Input should be a valid string",
+    said = joined(found).replace("label sre-capabilities.aus.", "").splitlines()
+    assert said == [
+        '- soak-days: missing; write a whole number of days, as "3"; "0" is a canary',
+        '- workloads: missing; write what runs on it, as "payments,search"',
+        '- schedule: missing; write when upgrades may start, as "0 9 * * 1-4" (UTC)',
     ]
+    assert formerly(found, "- ").replace("label sre-capabilities.aus.", "").splitlines() == [
+        "- soak-days: Input should be a valid integer",
+        "- workloads: Value should have at least 1 item after validation, not 0",
+        "- schedule: Input should be a valid string",
+    ]
+
+
+def test_a_mistake_that_the_predecessor_does_not_know_is_new_to_its_owner() -> None:
+    """Its text about the others does not say it."""
+    found = read_cluster_policy(GOOD | {"soak-days": "x", "blocked-versions": "["}).label_errors
+    assert [each.label for each in found] == ["soak-days", "blocked-versions"]
+    assert formerly(found[:1])
+    assert formerly(found) == ""
 
 
 def test_values_are_trimmed_and_repetitions_count_once() -> None:

@@ -131,13 +131,14 @@ def _chosen(of: Registration, mode: str, ours: list[_Made], theirs: list[_Made])
     others = [each for each in theirs if mode != STRICT and _is_of(each, of)]
     if mode != BOTH:
         return [*made, *(msgspec.structs.replace(each, why=each.what.text) for each in others)]
-    theirs_too = [each.what.request for each in others]
-    both = [each.what.request for each in made if each.what.request in theirs_too]
+    alone = [each for each in others if not any(one.what.is_like(each.what) for one in made)]
     made = [
-        msgspec.structs.replace(each, by=BOTH) if each.what.request in both else each
+        msgspec.structs.replace(each, by=BOTH)
+        if any(each.what.is_like(one.what) for one in others)
+        else each
         for each in made
     ]
-    return [*made, *(each for each in others if each.what.request not in both)]
+    return [*made, *alone]
 
 
 def _is_of(made: _Made, of: Registration) -> bool:

@@ -1,7 +1,8 @@
-"""Entries in the service logs of clusters, for their owners: a mistake once a day, word for word.
+"""Entries in the service logs of clusters, for their owners: a mistake once a day, in our words.
 
-OpenShift Cluster Manager is asked whether the same entry was written within a day, so that two
-services write it once; what we wrote is recorded besides, so that it is not asked in every round.
+OpenShift Cluster Manager is asked whether the same entry was written within a day, in our words or
+in those of the predecessor under the same title, so that an owner who moves from one service to the
+other is told once; what we wrote is recorded besides, so that it is not asked in every round.
 """
 
 import asyncio
@@ -73,6 +74,7 @@ async def _one(
         summary=owner_notice.summary,
         description=owner_notice.description,
         severity=owner_notice.severity,
+        known=owner_notice.known,
     )
     try:
         async with asyncio.timeout(left_s):

@@ -270,6 +270,13 @@ class LogEntry(msgspec.Struct, frozen=True):
     summary: str
     description: str
     severity: str = "Moderate"
+    # Another text that says the same: where it was written, this one is not. Empty: there is none.
+    known: str = ""
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The texts that count as the same."""
+        return (self.description, self.known) if self.known else (self.description,)
 
 
 class ServiceLog(msgspec.Struct, frozen=True):

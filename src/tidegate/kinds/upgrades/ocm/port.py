@@ -189,7 +189,7 @@ class ManagedClusters(Protocol):
         ...
 
     async def tell(self, entry: LogEntry, since: Instant) -> ServiceLog | None:
-        """Write a service log, unless the same was written since a moment; None: it was."""
+        """Write a service log, unless one of its texts was written since a moment; None: it was."""
         ...
 
     async def set_label(self, owner: LabelOwner, key: str, value: str) -> Label:

@@ -11,8 +11,9 @@ from tidegate.documents.line import fields_of
 from tidegate.documents.reader import Reader
 from tidegate.kinds.upgrades.core.requests import Write
 from tidegate.kinds.upgrades.core.rules.decide import decide
+from tidegate.kinds.upgrades.core.rules.plan import UpgradePlan
 from tidegate.kinds.upgrades.core.world import UpgradeWorld
-from tidegate.kinds.upgrades.wire.answer import answer_plan
+from tidegate.kinds.upgrades.wire.answer import answer_plan, writes_of
 from tidegate.kinds.upgrades.wire.line import answer_compat, decode, mapping
 from tidegate.kinds.upgrades.wire.refusal_doc import read_refused
 from tidegate.kinds.upgrades.wire.state import read_ledger
@@ -49,17 +50,25 @@ def read_upgrades(raw: bytes | Mapping[str, Any]) -> UpgradeLine:
 
 def answer_strict(raw: bytes | Mapping[str, Any]) -> dict[str, Any]:
     """Our rules."""
+    return _strict(raw)[0]
+
+
+def _strict(raw: bytes | Mapping[str, Any]) -> tuple[dict[str, Any], UpgradePlan]:
     ident, world, state, warned = read_upgrades(raw)
-    answer = answer_plan(ident, world, decide(world, world.now), state, world.now)
-    return answer | {"warnings": (*answer["warnings"], *warned)}
+    plan = decide(world, world.now)
+    answer = answer_plan(ident, world, plan, state, world.now)
+    return answer | {"warnings": (*answer["warnings"], *warned)}, plan
 
 
 def answer_both(raw: bytes | Mapping[str, Any]) -> dict[str, Any]:
-    """Both answers, and the writes only one of them makes."""
-    ours, theirs = answer_strict(raw), answer_compat(raw)
+    """Both answers, and the writes only one of them makes.
+
+    A service log that says the same in other words is no difference.
+    """
+    (ours, plan), theirs = _strict(raw), answer_compat(raw)
     ident = ours.pop("id", None)
     theirs.pop("id", None)
-    differences = differing(ours["writes"], theirs["writes"])
+    differences = differing(ours["writes"], theirs["writes"], formerly_written(plan))
     return {
         **({} if ident is None else {"id": ident}),
         "strict": ours,
@@ -68,14 +77,27 @@ def answer_both(raw: bytes | Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def differing(ours: Sequence[Write], theirs: Sequence[Write]) -> list[dict[str, Any]]:
-    """The writes that only one side makes."""
-    return [
-        {"only": name, "write": write}
-        for name, some, others in (("strict", ours, theirs), ("compat", theirs, ours))
-        for write in some
-        if write not in others
+def formerly_written(plan: UpgradePlan) -> list[Write]:
+    """Everything a plan asks for, with service logs in the words of the existing service."""
+    notices = tuple(
+        msgspec.structs.replace(each, description=each.known or each.description)
+        for each in plan.owner_notices
+    )
+    return writes_of(msgspec.structs.replace(plan, owner_notices=notices))
+
+
+def differing(
+    ours: Sequence[Write], theirs: Sequence[Write], formerly: Sequence[Write]
+) -> list[dict[str, Any]]:
+    """The writes that only one side makes; `formerly` are ours in the other's words."""
+    mine = [
+        write
+        for write, same in zip(ours, formerly, strict=False)
+        if write not in theirs and same not in theirs
     ]
+    other = [write for write in theirs if write not in ours and write not in formerly]
+    sides = (("strict", mine), ("compat", other))
+    return [{"only": name, "write": write} for name, some in sides for write in some]
 
 
 MODES: dict[str, Callable[[bytes], Any]] = {

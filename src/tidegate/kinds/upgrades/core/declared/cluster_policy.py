@@ -160,7 +160,7 @@ def _schedule(
     try:
         cron = read_schedule(text)
     except CronError as error:
-        _bad(notes, "schedule", f'"{value}" is not a schedule: {error}', said)
+        _bad(notes, "schedule", f'"{value}" is not a schedule: {error.words}', said)
         return None, None
     if cron.drawn:
         _bad(

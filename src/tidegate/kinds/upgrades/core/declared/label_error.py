@@ -1,7 +1,7 @@
-"""What is wrong with labels: in plain words, and as it is posted to their owner.
+"""What is wrong with labels, in plain words: the label, the value, what to write instead.
 
-Where the predecessor has a text for the same mistake, that text is posted, so that two services
-beside each other never post one mistake twice; our words stand in the verdict.
+Owners read these words in service logs, too. Where the predecessor has a text for the same mistake,
+that text is kept beside them: an owner who was told in its words is not told again in ours.
 """
 
 from collections.abc import Iterable
@@ -22,10 +22,6 @@ class LabelError(msgspec.Struct, frozen=True):
     def text(self) -> str:
         """The mistake on one line: the label, the value, what to write instead."""
         return f"label {PREFIX}{self.label}: {self.words}" if self.label else self.words
-
-    def posted(self) -> str:
-        """The mistake as its owner finds it in the service log."""
-        return self.known or self.text()
 
 
 class LabelErrors:
@@ -58,5 +54,11 @@ class LabelErrors:
 
 
 def joined(label_errors: Iterable[LabelError]) -> str:
-    """All mistakes of one owner as they are posted."""
-    return "\n".join(f"- {each.posted()}" for each in label_errors)
+    """All mistakes of one owner as a service log has them."""
+    return "\n".join(f"- {each.text()}" for each in label_errors)
+
+
+def formerly(label_errors: Iterable[LabelError], before: str = "") -> str:
+    """How the predecessor writes the same mistakes, each after a text; empty: it knows not all."""
+    texts = [each.known for each in label_errors]
+    return "\n".join(f"{before}{each}" for each in texts) if all(texts) else ""

@@ -28,8 +28,16 @@ class PlannedWrite(msgspec.Struct, frozen=True, kw_only=True):
     addon: str = ""
     # As it is written; empty: it starts nothing.
     starts_at: str = ""
-    # The text of a service log.
+    # The text of a service log, and what the predecessor writes of the same.
     text: str = ""
+    known: str = ""
+
+    def is_like(self, other: "PlannedWrite") -> bool:
+        """Whether another asks for the same, in our words or in the predecessor's."""
+        if self.request == other.request:
+            return True
+        told = self.do == other.do == TELL and self.cluster == other.cluster
+        return told and self.after == other.after and self.known == other.text
 
 
 def planned_writes(plan: UpgradePlan, world: UpgradeWorld) -> list[PlannedWrite]:
@@ -78,6 +86,7 @@ def _planned_log(cluster: ManagedCluster | None, owner_notice: OwnerNotice) -> P
         do=TELL,
         after=owner_notice.summary,
         text=owner_notice.description,
+        known=owner_notice.known,
     )
 
 

@@ -9,7 +9,7 @@ chosen, and is counted at once, so that the next cluster finds its mutexes taken
 
 from collections.abc import Iterable
 
-from tidegate.kinds.upgrades.core.declared.label_error import joined
+from tidegate.kinds.upgrades.core.declared.label_error import formerly, joined
 from tidegate.kinds.upgrades.core.rules.addons import AddonUpgrades
 from tidegate.kinds.upgrades.core.rules.agreements import agree
 from tidegate.kinds.upgrades.core.rules.brake_gates import BrakeGates
@@ -81,10 +81,11 @@ def _owner_notices(fleet: OrganisationFleet) -> Iterable[OwnerNotice]:
         if not member.is_ready:
             continue
         if member.label_errors:
-            yield OwnerNotice(member.cluster.uuid, CLUSTER_WRONG, joined(member.label_errors))
+            text, known = joined(member.label_errors), formerly(member.label_errors, "- ")
+            yield OwnerNotice(member.cluster.uuid, CLUSTER_WRONG, text, known=known)
         elif member.progress.doubled and member.excluded is None:
             what = f"there are upgrade policies for {', '.join(member.progress.doubled)} at once"
             yield OwnerNotice(member.cluster.uuid, CLUSTER_WRONG, f"- {what}; delete all but one")
         if fleet.label_errors and member.excluded is None:
-            texts = "\n".join(each.posted() for each in fleet.label_errors)
-            yield OwnerNotice(member.cluster.uuid, ORG_WRONG, texts)
+            text, known = joined(fleet.label_errors), formerly(fleet.label_errors)
+            yield OwnerNotice(member.cluster.uuid, ORG_WRONG, text, known=known)

@@ -13,7 +13,7 @@ from tidegate.model.time import Instant
 from tidegate.model.verdict import all_pass
 
 CLUSTER_WRONG = "Cluster upgrade policy validation errors"
-"""What a telling of mistakes is called, as ever."""
+"""The title of a service log about mistakes, which owners know from the predecessor."""
 
 
 class OwnerNotice(msgspec.Struct, frozen=True):
@@ -24,6 +24,8 @@ class OwnerNotice(msgspec.Struct, frozen=True):
     description: str
     # In the words of OpenShift Cluster Manager; this one for what should be fixed.
     severity: str = "Moderate"
+    # What the predecessor writes of the same; empty: nothing, or not the same.
+    known: str = ""
 
 
 class UpgradePlan(Plan, frozen=True, kw_only=True):

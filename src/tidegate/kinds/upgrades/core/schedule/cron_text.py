@@ -6,7 +6,7 @@ Lists, ranges and steps; names of months and weekdays; ranges around the end (`2
 `5/15` from 5 on; `L` the last day, `15W` the weekday nearest to the 15th; `5#2` the second Friday,
 `L5` the last; `?` for `*` in either day column; `@hourly` and its like; `R` for a number drawn by
 lot. Two habits are surprising and kept: `12-12` is the *whole* column, and so is `59/5` with its
-step. The texts of errors are the ones that owners of labels have always been sent.
+step. An error has the text that owners of labels know from the predecessor, and words of our own.
 """
 
 import re
@@ -15,6 +15,7 @@ from collections.abc import Sequence
 import msgspec
 
 from tidegate.kinds.upgrades.core.schedule.cron import LAST, Cron
+from tidegate.model.counted import counted
 
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _WEEKDAYS = ("sun", "mon", "tue", "wed", "thu", "fri", "sat")
@@ -45,25 +46,30 @@ _DRAWN = re.compile(r"(?P<how>[hr])(?:\((?P<low>\d+)-(?P<high>\d+)\))?(?:/(?P<st
 
 
 class CronError(ValueError):
-    """A text is no schedule; the text says why."""
+    """A text is no schedule; the text says why as the predecessor does, `words` as we do."""
+
+    def __init__(self, text: str, words: str) -> None:
+        self.words = words
+        super().__init__(text)
 
 
 class _Column(msgspec.Struct, frozen=True):
     """What may stand in a column."""
 
+    called: str
     low: int
     high: int
     names: dict[str, int] = {}
 
 
 _COLUMNS = (
-    _Column(0, 59),
-    _Column(0, 23),
-    _Column(1, 31),
-    _Column(1, 12, {name: number for number, name in enumerate(_MONTHS, start=1)}),
-    _Column(0, 6, {name: number for number, name in enumerate(_WEEKDAYS)}),
-    _Column(0, 59),
-    _Column(1970, 2099),
+    _Column("minute", 0, 59),
+    _Column("hour", 0, 23),
+    _Column("day of the month", 1, 31),
+    _Column("month", 1, 12, {name: number for number, name in enumerate(_MONTHS, start=1)}),
+    _Column("day of the week", 0, 6, {name: number for number, name in enumerate(_WEEKDAYS)}),
+    _Column("second", 0, 59),
+    _Column("year", 1970, 2099),
 )
 # Numbers that stand for another one, by how many columns there are, then by column.
 _OTHER_NAMES: dict[int, dict[int, dict[int, int]]] = {
@@ -77,7 +83,11 @@ def parse_cron(text: str) -> Cron:
     lowered = text.lower()
     columns = _MACROS.get(lowered, lowered).split()
     if not _SHORT <= len(columns) <= _WITH_YEARS:
-        raise CronError("Exactly 5, 6 or 7 columns has to be specified for iterator expression.")
+        raise CronError(
+            "Exactly 5, 6 or 7 columns has to be specified for iterator expression.",
+            f"it has {counted(len(columns), 'column')}, and five are needed: minute, hour, day of"
+            " the month, month, day of the week",
+        )
     read = [_Reading(text, columns, index) for index in range(len(columns))]
     for each in read:
         each.read()
@@ -128,10 +138,11 @@ class _Reading:
         """Weekdays by number cannot stand beside others, unless those are all there are."""
         others = self.numbers - self.counted.keys()
         if self.counted and others and len(self.numbers) + self.is_star != _ALL_WEEKDAYS:
-            counted = ", ".join(f"{day}: {{{_nths(nths)}}}" for day, nths in self.counted.items())
+            numbered = ", ".join(f"{day}: {{{_nths(nths)}}}" for day, nths in self.counted.items())
             raise CronError(
                 "day-of-week field does not support mixing literal values and nth day of week"
-                f" syntax.  Cron: '{self.text}'    dow={others} vs nth={{{counted}}}"
+                f" syntax.  Cron: '{self.text}'    dow={others} vs nth={{{numbered}}}",
+                "every such day of the week and only some of a month cannot stand side by side",
             )
 
     def _drawn(self, column: str) -> str:
@@ -140,21 +151,26 @@ class _Reading:
         if match is None:
             return column
         if match["how"] == "h":
-            raise CronError("Hashed definitions must include hash_id")
+            raise CronError(
+                "Hashed definitions must include hash_id", "`H` is known to other schedulers only"
+            )
         self.drawn = True
         low, high, step = match["low"], match["high"], match["step"]
         if low and _number(low) >= _number(high):
-            raise CronError("Range end must be greater than range begin")
+            words = self._words(f"{low}-{high} does not go up")
+            raise CronError("Range end must be greater than range begin", words)
         if step and not _number(step):
-            raise CronError(f"Bad expression: {column}")
+            raise CronError(f"Bad expression: {column}", self._words("a step of 0 goes nowhere"))
         low, high = (low, high) if low else (str(self.rule.low), str(self.rule.high))
         return f"{low}-{high}/{step}" if step else low
 
     def _question(self, column: str) -> str:
         if column != "?":
-            raise self._refused(" Question mark can not used with other characters", ".")
+            tail = " Question mark can not used with other characters"
+            raise self._refused(tail, "`?` stands alone", ".")
         if self.index not in (_DAY, _WEEKDAY):
-            raise self._refused(" Question mark can only used in day_of_month or day_of_week", ".")
+            tail = " Question mark can only used in day_of_month or day_of_week"
+            raise self._refused(tail, "`?` is for days only", ".")
         return "*"
 
     def _item(self, item: str, *, alone: bool) -> None:
@@ -175,7 +191,7 @@ class _Reading:
         found = self._range(match) if match else self._single(spelt)
         for value in reversed(found):
             if value < self.rule.low or value > self.rule.high:
-                raise self._refused(" out of range")
+                raise self._refused(" out of range", self._bounds(value))
             self._take(value, nth)
 
     def _take(self, value: int, nth: int | None) -> None:
@@ -189,15 +205,17 @@ class _Reading:
             return match["nth"], LAST
         nth = _number(match["nth"])
         if not 1 <= nth <= _NTH_MAX:
-            raise self._refused(f" Invalid day_of_week value: '{nth}'", ".")
+            words = f"#{nth}: a month has such a day at most five times"
+            raise self._refused(f" Invalid day_of_week value: '{nth}'", words, ".")
         return match["who"], nth
 
     def _nearest(self, day: int, alone: bool) -> None:
         if not 1 <= day <= _DAY_MAX:
-            raise self._refused(f" nearest weekday day value '{day}' out of range")
+            tail = f" nearest weekday day value '{day}' out of range"
+            raise self._refused(tail, self._bounds(day))
         if not alone:
             tail = " 'W' can only be used with a single day value, not in a list or range"
-            raise self._refused(tail, ".")
+            raise self._refused(tail, "`W` is for a single day, not for a list or a range", ".")
         self.nearest = day
 
     def _single(self, item: str) -> list[int]:
@@ -205,7 +223,7 @@ class _Reading:
             self.is_star = True
             return []
         if item.startswith("-"):
-            raise self._refused(" negative numbers not allowed")
+            raise self._refused(" negative numbers not allowed", f"{item} is less than nothing")
         if item == "l" and self.index == _DAY:
             self.numbers.add(LAST)
             return []
@@ -220,13 +238,18 @@ class _Reading:
         first = 0 if is_day and low == "l" else self._named(low)
         last = self._named(high)
         if not step:
-            raise CronError(f"[{self.text}] step '0' in field {self.index} is not acceptable")
+            raise CronError(
+                f"[{self.text}] step '0' in field {self.index} is not acceptable",
+                self._words("a step of 0 goes nowhere"),
+            )
         if is_day and low == "l":
             bands = f"bands '{low}-{high}' in field {self.index} are not acceptable"
-            raise CronError(f"[{self.text}] {bands}")
+            words = self._words("a range cannot begin with the last day")
+            raise CronError(f"[{self.text}] {bands}", words)
         first, last = self._other(first), self._other(last)
         if max(first, last) > self.rule.high:
-            raise CronError(f"{self.text} is out of bands")
+            words = self._words(self._bounds(max(first, last)))
+            raise CronError(f"{self.text} is out of bands", words)
         if first == last:
             self.whole = True
             return list(range(self.rule.low, self.rule.high + 1, step))
@@ -246,14 +269,23 @@ class _Reading:
         if item.isdecimal():
             return _number(item)
         if item not in self.rule.names:
-            raise CronError(f"[{' '.join(self.columns)}] is not acceptable")
+            words = self._words(
+                f'"{item}" is not a number' + (" or a name" * bool(self.rule.names))
+            )
+            raise CronError(f"[{' '.join(self.columns)}] is not acceptable", words)
         return self.rule.names[item]
 
     def _other(self, number: int) -> int:
         return _OTHER_NAMES.get(len(self.columns), {}).get(self.index, {}).get(number, number)
 
-    def _refused(self, tail: str, mark: str = ",") -> CronError:
-        return CronError(f"[{self.text}] is not acceptable{mark}{tail}")
+    def _refused(self, tail: str, words: str, mark: str = ",") -> CronError:
+        return CronError(f"[{self.text}] is not acceptable{mark}{tail}", self._words(words))
+
+    def _words(self, what: str) -> str:
+        return f"{self.rule.called}: {what}"
+
+    def _bounds(self, value: int) -> str:
+        return f"{value} is not between {self.rule.low} and {self.rule.high}"
 
     @property
     def values(self) -> set[int]:

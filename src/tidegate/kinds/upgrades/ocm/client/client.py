@@ -30,7 +30,7 @@ from tidegate.kinds.upgrades.ocm.documents import (
     ServiceLog,
 )
 from tidegate.kinds.upgrades.ocm.port import LabelOwner, LabelType, OcmRefusedError, Upgradable
-from tidegate.kinds.upgrades.ocm.search import ADDRESS_MAX, at_least, both, equals
+from tidegate.kinds.upgrades.ocm.search import ADDRESS_MAX, at_least, both, equals, one_of
 from tidegate.model.time import Instant, format_instant, parse_instant
 from tidegate.net.json_request import once
 
@@ -111,7 +111,7 @@ class ClusterManagerClient(ReadingClient):
         return await self.asking.send(request.method, path, request.body, OcmCluster)
 
     async def tell(self, entry: LogEntry, since: Instant) -> ServiceLog | None:
-        """Write a service log, unless the same was written since a moment; None: it was."""
+        """Write a service log, unless one of its texts was written since a moment; None: it was."""
         if await self._told(entry, since) is not None:
             return None
         request = requests.post_service_log(
@@ -154,7 +154,7 @@ class ClusterManagerClient(ReadingClient):
         created = at_least("created_at", format_instant(since).replace("Z", "+00:00"))
         terms = [
             created,
-            equals("description", entry.description),
+            one_of("description", entry.texts),
             equals("service_name", entry.service_name),
             equals("severity", entry.severity),
             equals("summary", entry.summary),
@@ -200,7 +200,7 @@ def _same_moment(one: str, other: str) -> bool:
 
 
 def _same_text(log: ServiceLog, entry: LogEntry) -> bool:
-    """Whether a service log has the text of another."""
-    same = ("summary", "description", "service_name", "severity")
+    """Whether a service log has the title of another, and one of its texts."""
+    same = ("summary", "service_name", "severity")
     there, would = msgspec.structs.asdict(log), msgspec.structs.asdict(entry)
-    return all(there[name] == would[name] for name in same)
+    return log.description in entry.texts and all(there[name] == would[name] for name in same)

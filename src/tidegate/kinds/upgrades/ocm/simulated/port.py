@@ -204,7 +204,7 @@ class SimulatedClusters:
         return self._read(*await self._ask(method, path, body), OcmCluster)
 
     async def tell(self, entry: LogEntry, since: Instant) -> ServiceLog | None:
-        """Write a service log, unless the same was written since a moment; None: it was."""
+        """Write a service log, unless one of its texts was written since a moment; None: it was."""
         method, path, body = requests.post_service_log(
             entry.cluster_uuid,
             entry.summary,
@@ -212,7 +212,10 @@ class SimulatedClusters:
             entry.service_name,
             entry.severity,
         ).write()
-        terms = [equals(name, value) for name, value in body.items()]
+        terms = [
+            one_of(name, entry.texts if name == "description" else (value,))
+            for name, value in body.items()
+        ]
         search = both(at_least("created_at", format_instant(since)), *terms)
         there = await self._list(f"{LOGS}/clusters/cluster_logs", ServiceLog, search)
         if there.items:
