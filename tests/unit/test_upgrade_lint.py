@@ -50,7 +50,14 @@ NIGHTS = {"from": "2023-05-01T20:00:00Z", "to": "2023-05-02T08:00:00Z", "rrule":
 GATE = {"id": "g", "prefix": "4.13", "label": "api.openshift.com/gate-ocp"}
 REFUSED = {"a-uuid": {"agree/4.13/g": {"at": NOW, "tries": 1, "detail": "HTTP 403"}}}
 STUCK = hosted("a", {"p": "4.12.16"}, alerts=["Down"], labels={"mutexes": "m"})
+WEEKLY = {"id": "w", "schedule_type": "automatic", "schedule": "0 8 * * 3", "state": "pending"}
 WATCHED = [{"id": "o", "name": "O", "health_checks": [{"provider": "telemeter", "enforced": True}]}]
+
+
+def pooled(policies: list[dict[str, str]]) -> dict[str, Any]:
+    """A hosted control plane with a node pool that has some upgrade policies."""
+    pool = {"id": "p", "version": "4.12.17", "upgrade_policies": policies}
+    return {**hosted("a", {}), "node_pools": [pool]}
 
 
 def stalled(pool: str) -> dict[str, Any]:
@@ -77,6 +84,27 @@ def inheriting(publish: str, **more: Any) -> dict[str, Any]:
 
 # Code, a world that has it, a world next to it that has not, whose it is, and what is said of it.
 CASES: list[tuple[str, dict[str, Any], dict[str, Any], str, str]] = [
+    (
+        "automatic-upgrades",
+        world({**hosted("a", {}), "upgrade_policies": [WEEKLY]}),
+        world({**hosted("a", {}), "upgrade_policies": [{"id": "p", "version": "4.12.18"}]}),
+        "cluster/a",
+        "upgrades its control plane (automatic, at 0 8 * * 3) by itself",
+    ),
+    (
+        "automatic-upgrades",
+        world({"name": "a", "upgrade_policies": [WEEKLY]}),
+        world({"name": "a", "upgrade_policies": [{**WEEKLY, "state": "cancelled"}]}),
+        "cluster/a",
+        "upgrades it (automatic, at 0 8 * * 3) by itself",
+    ),
+    (
+        "automatic-upgrades",
+        world(pooled([{"schedule_type": "automatic"}])),
+        world(pooled([])),
+        "cluster/a",
+        "upgrades node pool p by itself",
+    ),
     ("label", one(soak_days="two"), one(soak_days="2.0"), "cluster/a", "is not a whole number"),
     ("label", one(schedule="0 0 31 2 *"), one(schedule="0 0 29 2 *"), "cluster/a", "never fires"),
     (

@@ -50,6 +50,9 @@ CODES: dict[str, LintCode] = {
     "refused-agreement": LintCode(
         "note", "An agreement to a version gate that Tidegate is refused; nothing for its owner"
     ),
+    "automatic-upgrades": LintCode(
+        "warning", "A cluster that OpenShift Cluster Manager upgrades by itself, beside its labels"
+    ),
     "unverified-inheritance": LintCode("error", "Soak of an organisation that does not publish it"),
     "self-inheritance": LintCode("warning", "An organisation that inherits from itself"),
     "phantom-item": LintCode("warning", "An item of a list that is empty or stands there twice"),

@@ -8,6 +8,7 @@ to see who will wait for ever, and who is too late.
 
 from tidegate.kinds.upgrades.core.foresight.forecast import FleetForecast, forecast
 from tidegate.kinds.upgrades.core.foresight.pace import UpgradePace
+from tidegate.kinds.upgrades.core.lint.automatic import automatic
 from tidegate.kinds.upgrades.core.lint.canaries import canaries
 from tidegate.kinds.upgrades.core.lint.end_of_life import ends
 from tidegate.kinds.upgrades.core.lint.findings import LintFinding, in_order
@@ -30,6 +31,7 @@ def lint(
     found: list[LintFinding] = list(agreements(world, now))
     for fleet in ahead.plan.fleets:
         found += written(fleet)
+        found += automatic(fleet)
         found += windows(world, fleet, pace, now)
         lacking = canaries(fleet, ahead.plan.fleets)
         found += lacking.values()

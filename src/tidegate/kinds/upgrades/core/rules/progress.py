@@ -18,7 +18,8 @@ from tidegate.kinds.upgrades.core.world import ClusterPool, ManagedCluster, OcmU
 from tidegate.model.time import SECOND, Instant, parse_instant
 
 _COMPLETED = "completed"
-_OVER = (_COMPLETED, "cancelled")
+_CANCELLED = "cancelled"
+_OVER = (_COMPLETED, _CANCELLED)
 _BEGUN = ("started", "delayed")
 _FAILED = "failed"
 _AUTOMATIC = "automatic"
@@ -133,6 +134,11 @@ def stage_of(upgrade: OcmUpgrade, now: Instant) -> PolicyStage:
     if upgrade.schedule_type != _AUTOMATIC or upgrade.state in _BEGUN or _is_due(upgrade, now):
         return PolicyStage.UNDER_WAY
     return PolicyStage.OWNERS
+
+
+def is_automatic(upgrade: OcmUpgrade) -> bool:
+    """Whether OpenShift Cluster Manager makes it by itself, again and again."""
+    return upgrade.schedule_type == _AUTOMATIC and upgrade.state != _CANCELLED
 
 
 def is_left_over(plan: OcmUpgrade) -> bool:
