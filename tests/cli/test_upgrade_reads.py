@@ -137,7 +137,7 @@ def test_without_published_soak_an_operator_is_notified_that_none_is_known(
     Path("soak.json").write_text(json.dumps({"prod/o-payments": SOAKED}), encoding="utf-8")
     known = run(*asked, "--soak", "soak.json", "-o", "json")
     assert json.loads(known.stdout)["items"][0]["soakLeftDays"] == 3.75
-    assert "soak of o-payments is that of 2026-03-02T07:50:00Z (10m ago)" in known.stderr
+    assert "soak of o-payments as of the last look, 2026-03-02T07:50:00Z, 10m ago" in known.stderr
 
 
 @pytest.mark.parametrize(
@@ -152,7 +152,7 @@ def test_a_tenant_sees_their_organisation_and_writes_nothing(
     assert listed.exit_code == 0
     assert {each["org"] for each in json.loads(listed.stdout)["items"]} == {"o-payments"}
     assert "soak is not known to you: shown as 0" in listed.stderr
-    assert "ask the operator for the published soak" in listed.stderr
+    assert "the service publishes none to your organisation" in listed.stderr
     why = run("why", "pay-prod-1", *asked)
     assert why.stdout.startswith("pay-prod-1  on 4.16.3  next 4.16.4: waits for")
     other = run("why", "cluster/maps-1", *asked)
@@ -385,7 +385,12 @@ def test_the_journal_alone_says_how_everything_stood_at_last(manager: Managed) -
     assert len(items) == 6
     assert items["pay-prod-1"]["soakLeftDays"] == 3.75
     assert items["pay-prod-1"]["why"]["reason"] == "Held"
-    assert "note: upgrades/prod/o-payments as surveyed at " in found.stderr
+    said = (
+        "note: no worker is running, nothing is acted on: upgrades/prod/o-payments as of the last"
+    )
+    assert f"{said} look, 20" in found.stderr
+    ahead = run("when", "pay-prod-1", "--database", "j.db")
+    assert f"{said} look, 20" in ahead.stderr, "whatever the way to it"
     why = run("why", "pay-prod-1", "--database", "j.db")
     assert "✗ hold" in why.stdout
     assert "o-maps" not in why.stderr

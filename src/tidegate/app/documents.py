@@ -7,6 +7,15 @@ from tidegate.model.document import Document, Part, instant_text
 from tidegate.model.time import MILLISECOND, Instant
 
 
+class NotedDocument(Document, frozen=True, kw_only=True):
+    """An answer with all that could not be read for it, and notes."""
+
+    # What could not be read; commands exit 1 if there is any.
+    errors: tuple[str, ...] = ()
+    # What else a reader should know: how old the data is, what is not known.
+    notes: tuple[str, ...] = ()
+
+
 class OptionDoc(Part, frozen=True, omit_defaults=True):
     """One thing that could be done to a target."""
 

@@ -2,8 +2,9 @@
 
 from msgspec.structs import replace
 
-from tidegate.app.documents import RolloutDates
+from tidegate.app.documents import NotedDocument, RolloutDates
 from tidegate.app.journals import Journals
+from tidegate.app.workers import trouble_lines
 from tidegate.model.document import Document
 from tidegate.model.errors import UserError
 from tidegate.model.pace import DatePace
@@ -21,4 +22,6 @@ def when(journals: Journals, name: str, pace: DatePace = DatePace()) -> Document
     found = one.rules.dates(one.partition, one.state, one.world, one.now, entries, pace, target)
     if found is None:
         raise UserError((Problem(one.partition, one.rules.no_dates()),))
+    if isinstance(found, NotedDocument):
+        return replace(found, notes=(*trouble_lines([one.worker], journals.now), *found.notes))
     return replace(found, worker=one.worker) if isinstance(found, RolloutDates) else found

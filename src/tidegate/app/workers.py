@@ -5,18 +5,28 @@ hour may be well. So what is shown is decided for now only while a worker looks;
 moment of its last look, and the reader is told.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
 from tidegate.engine.execute import ACTOR
 from tidegate.journal.lease import KeptLease
+from tidegate.model.counted import counted
 from tidegate.model.document import Part
-from tidegate.model.time import Duration, Instant, format_instant
+from tidegate.model.time import (
+    Duration,
+    Instant,
+    format_age,
+    format_instant,
+    format_second,
+    parse_instant,
+)
 from tidegate.store.port import Store
 
 # How many of the last entries are searched for one that a worker wrote.
 TAIL = 50
+# More names than these are counted.
+NAMED = 2
 
 
 class PartitionWorker(Part, frozen=True, kw_only=True):
@@ -77,3 +87,40 @@ def _written_at(store: Store, partition: str) -> Instant | None:
     last = store.head(partition).seq
     entries = list(store.read(partition, after=max(0, last - TAIL)))
     return next((each.at for each in reversed(entries) if each.actor == ACTOR), None)
+
+
+def trouble_lines(workers: Iterable[PartitionWorker], now: Instant) -> Iterator[str]:
+    """What is not shown as it is now, and why; what none acts on."""
+    for some in grouped(each for each in workers if each.stale):
+        leader, names = some[0].leader, named([each.partition for each in some])
+        looked = [parse_instant(each.looked_at) for each in some if each.looked_at is not None]
+        moment = ""
+        if looked:
+            since = min(looked)
+            moment = f" {look_words(since, now)}"
+        if leader is None:
+            yield f"no worker is running, nothing is acted on: {names}{moment}"
+        else:
+            why = next((each.trouble for each in some if each.trouble), "")
+            what = f"cannot see it ({why})" if why else "has ended no round since"
+            yield f"worker {leader} {what}: {names}{moment}"
+
+
+def look_words(at: Instant, now: Instant) -> str:
+    """How old what is shown is."""
+    return f"as of the last look, {format_second(at)}, {format_age(now - at)} ago"
+
+
+def grouped(workers: Iterable[PartitionWorker]) -> list[list[PartitionWorker]]:
+    """Partitions with the same worker, which acts in all of them or in none."""
+    found: dict[tuple[str | None, bool | None], list[PartitionWorker]] = {}
+    for each in workers:
+        found.setdefault((each.leader, each.acts), []).append(each)
+    return list(found.values())
+
+
+def named(names: Sequence[str]) -> str:
+    """The first few names; the others are counted."""
+    if len(names) <= NAMED + 1:
+        return ", ".join(names)
+    return f"{', '.join(names[:NAMED])} and {counted(len(names) - NAMED, 'other')}"

@@ -4,10 +4,11 @@ import click
 
 from tidegate.app import rollouts as app
 from tidegate.app.documents import RolloutItem, RolloutList, StatusReport
+from tidegate.app.workers import trouble_lines
 from tidegate.cli.live import journals, opened
 from tidegate.cli.look.view_text import GROUP_HEAD, TARGET_HEAD, group_rows, target_rows
 from tidegate.cli.output import again, emit, say, terminal_width, wants_colour
-from tidegate.cli.render.worker_text import WORKER_HEAD, tell_trouble, trouble_lines, worker_rows
+from tidegate.cli.render.worker_text import WORKER_HEAD, tell_trouble, worker_rows
 from tidegate.cli.setting_options import color_option, database_option, settings_options
 from tidegate.cli.shape import Command, LazyGroup
 from tidegate.explain.table import layout

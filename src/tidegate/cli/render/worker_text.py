@@ -1,18 +1,15 @@
 """Which workers lead, and how old what is shown is, as lines for people."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 
 import click
 
-from tidegate.app.workers import PartitionWorker
+from tidegate.app.workers import PartitionWorker, grouped, named, trouble_lines
 from tidegate.explain.table import Row
-from tidegate.model.counted import counted
-from tidegate.model.time import Instant, format_age, format_second, parse_instant
+from tidegate.model.time import Instant, format_age, parse_instant
 from tidegate.wiring import clock
 
 WORKER_HEAD: Row = ("WORKER", "MODE", "LAST ROUND", "ROLLOUTS")
-# More names than these are counted.
-NAMED = 2
 
 
 def worker_rows(workers: Iterable[PartitionWorker], now: Instant) -> list[Row]:
@@ -22,9 +19,9 @@ def worker_rows(workers: Iterable[PartitionWorker], now: Instant) -> list[Row]:
             some[0].leader or "none is running",
             _mode(some[0].acts),
             _age(some, now),
-            _named([each.partition for each in some]),
+            named([each.partition for each in some]),
         )
-        for some in _grouped(workers)
+        for some in grouped(workers)
     ]
 
 
@@ -32,7 +29,7 @@ def leader_words(workers: Iterable[PartitionWorker], now: Instant) -> str:
     """Which workers lead some partitions; empty: none does."""
     words = [
         f"led by worker {some[0].leader} ({_does(some[0].acts)}last round {_age(some, now)})"
-        for some in _grouped(workers)
+        for some in grouped(workers)
         if some[0].leader is not None
     ]
     return "; ".join(words)
@@ -57,40 +54,10 @@ def tell_unattended(workers: Iterable[PartitionWorker]) -> None:
         click.echo("its worker only observes: nothing is acted on", err=True)
 
 
-def trouble_lines(workers: Iterable[PartitionWorker], now: Instant) -> Iterator[str]:
-    """What is not shown as it is now, and why; what none acts on."""
-    for some in _grouped(each for each in workers if each.stale):
-        leader, names = some[0].leader, _named([each.partition for each in some])
-        looked = [parse_instant(each.looked_at) for each in some if each.looked_at is not None]
-        moment = ""
-        if looked:
-            since = min(looked)
-            moment = f" as of the last look, {format_second(since)}, {format_age(now - since)} ago"
-        if leader is None:
-            yield f"no worker is running, nothing is acted on: {names}{moment}"
-        else:
-            why = next((each.trouble for each in some if each.trouble), "")
-            what = f"cannot see it ({why})" if why else "has ended no round since"
-            yield f"worker {leader} {what}: {names}{moment}"
-
-
 def tell_trouble(worker: PartitionWorker | None) -> None:
     """The same of one partition, beside what is shown of it."""
     for line in trouble_lines([] if worker is None else [worker], clock().now()):
         click.echo(line, err=True)
-
-
-def _grouped(workers: Iterable[PartitionWorker]) -> list[list[PartitionWorker]]:
-    found: dict[tuple[str | None, bool | None], list[PartitionWorker]] = {}
-    for each in workers:
-        found.setdefault((each.leader, each.acts), []).append(each)
-    return list(found.values())
-
-
-def _named(names: Sequence[str]) -> str:
-    if len(names) <= NAMED + 1:
-        return ", ".join(names)
-    return f"{', '.join(names[:NAMED])} and {counted(len(names) - NAMED, 'other')}"
 
 
 def _mode(acts: bool | None) -> str:

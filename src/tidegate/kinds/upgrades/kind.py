@@ -11,6 +11,7 @@ from tidegate.engine.kind import Kind
 from tidegate.journal.fact import Fact, Mode
 from tidegate.journal.facts import TaskOutcome
 from tidegate.kinds.upgrades.app.news import news_of
+from tidegate.kinds.upgrades.app.owners.soak_address import SoakAddresses
 from tidegate.kinds.upgrades.app.requests import request
 from tidegate.kinds.upgrades.app.service_log import write_log
 from tidegate.kinds.upgrades.app.surveys import OrganisationReading, Surveys
@@ -36,11 +37,14 @@ FRESH = Duration(60 * SECOND)
 class UpgradeKind(Kind[UpgradeState, OrganisationWorld, OrganisationPlan, OrganisationReading]):
     """The organisations that are served."""
 
-    def __init__(self, surveys: Surveys, fresh: Duration = FRESH) -> None:
+    def __init__(
+        self, surveys: Surveys, fresh: Duration = FRESH, addresses: SoakAddresses | None = None
+    ) -> None:
         keys = (each.removeprefix(f"{PARTITION}/") for each in surveys.served)
         super().__init__(UpgradeRules(frozenset(keys)))
         self.surveys = surveys
         self._fresh = fresh
+        self._addresses = addresses or SoakAddresses()
 
     async def partitions(self) -> list[str]:
         """Every organisation that is served."""
@@ -84,13 +88,19 @@ class UpgradeKind(Kind[UpgradeState, OrganisationWorld, OrganisationPlan, Organi
         return await request(self.surveys.manager_of(partition), cluster, task)
 
     async def after_round(self, round_: "Round") -> Mapping[str, str]:
-        """Write to the service logs of clusters what their owners can fix, and what starts soon."""
+        """Write for owners: to service logs what they can fix and what starts soon, and to a label
+        where they read what has soaked.
+        """
         made = round_.made
         if made is None or round_.acting is not Mode.ACT:
             return {}
-        manager = self.surveys.manager_of(round_.part.partition)
+        partition, clock, lease = round_.part.partition, round_.clock, round_.lease
+        manager = self.surveys.manager_of(partition)
         entries = self._entries(made.plan, round_)
-        return await write_log(round_.part, manager, round_.clock, round_.lease, entries)
+        unwritten = await write_log(round_.part, manager, clock, lease, entries)
+        left_s = (lease.until - clock.now()) / SECOND
+        of = self.surveys.served[partition]
+        return unwritten | await self._addresses.write(manager, of, clock.now(), left_s)
 
     def _entries(self, made: OrganisationPlan, round_: "Round") -> tuple[OwnerNotice, ...]:
         found = tuple(due_notices(made.plan, made.agreeing))

@@ -200,7 +200,7 @@ class UpgradeRules(Rules[UpgradeState, OrganisationWorld, OrganisationPlan]):
         from tidegate.kinds.upgrades.app.read.journal import recorded_reading
         from tidegate.kinds.upgrades.app.read.world import FleetReading
 
-        reading = recorded_reading(partition, world.world, known, partition)
+        reading = recorded_reading(world.world, known, partition)
         return forecast_fleet(FleetReading((reading,)), target or partition, pace)
 
     def shadow(self, entries: Iterable[JournalEntry], others_then: OthersThen) -> Shadowed:

@@ -6,6 +6,7 @@ from starlette.routing import Route
 
 from tidegate.engine.started import Started
 from tidegate.kinds.upgrades.api.soak import soak_routes
+from tidegate.kinds.upgrades.app.owners.soak_address import SoakAddresses
 from tidegate.kinds.upgrades.app.soak import published
 from tidegate.kinds.upgrades.app.surveys import SurveyChannel, SurveyPace, Surveys
 from tidegate.kinds.upgrades.cli.managers import Managers, health_of, service_of
@@ -45,7 +46,9 @@ def start(settings: Settings, _seed: int) -> Started | None:
     def routes(store: Store) -> Sequence[Route]:
         return soak_routes(published(store, clock()))
 
-    return Started(UpgradeKind(surveys), telemetry, close, (UpgradeRules.word,), routes)
+    addresses = SoakAddresses({each.name: each.soak_url for each in service.environments})
+    kind = UpgradeKind(surveys, addresses=addresses)
+    return Started(kind, telemetry, close, (UpgradeRules.word,), routes)
 
 
 def _channels(service: UpgradeService, managers: Managers) -> tuple[SurveyChannel, ...]:

@@ -139,12 +139,16 @@ def _summary(key: str, ledger: SoakLedger) -> SoakSummary:
 
 
 def published(store: Store, clock: Clock) -> Callable[[str], dict[str, Any]]:
-    """The soak of one `env/org`, or with an empty key of all of them, for the HTTP API."""
+    """The soak of one `env/org` and of those that publish theirs to it, or with an empty key of all
+    of them, for the HTTP API.
+    """
 
     def read(key: str) -> dict[str, Any]:
         journal = UpgradeJournal(store, BrakeBook(store))
         keys = [each.removeprefix(PREFIX) for each in journal.partitions()]
         mine = [each for each in keys if key in ("", each)]
+        if key and mine:
+            mine += [each for each in journal.inherited(key) if each in keys]
         kept = {name: one for each in mine for name, one in journal.soak(each).items()}
         at = clock.now()
         return {name: write_ledger(one, at) for name, one in kept.items()}

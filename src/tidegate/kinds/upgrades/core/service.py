@@ -47,6 +47,8 @@ class OcmEnvironment(msgspec.Struct, frozen=True, kw_only=True):
     # The Prometheus that knows the alerts of its clusters, by the name it has in the settings.
     # Empty: there is none.
     prometheus: str = ""
+    # The address at which its owners reach this service, to read what has soaked; empty: none.
+    soak_url: str = ""
     # Which of its two services for add-ons is asked.
     addons: int = 2
 

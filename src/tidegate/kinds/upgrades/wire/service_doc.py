@@ -130,6 +130,8 @@ def _environment(reader: Reader) -> OcmEnvironment:
         credentials=read_credentials(reader),
         severity=reader.choice("severity", Severity, Severity.CRITICAL).value,
         prometheus=_filled(reader, "prometheus"),
+        # Nothing secret is sent there.
+        soak_url=_address(reader, "soakUrl", plain=True),
         addons=_which_addons(reader),
     )
     if not reader.has("url"):

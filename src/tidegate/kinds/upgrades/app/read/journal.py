@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from tidegate.app.workers import Attendance, attendance, trouble_lines
 from tidegate.engine.brakes.book import BrakeBook
 from tidegate.engine.others import OtherStates
 from tidegate.engine.partition import PartitionState
@@ -12,6 +13,7 @@ from tidegate.kinds.upgrades.app.read.world import (
     WorldReading,
     unknown_organisation,
 )
+from tidegate.kinds.upgrades.core.declared.organisation_policy import read_organisation_policy
 from tidegate.kinds.upgrades.core.history import SoakHistory
 from tidegate.kinds.upgrades.core.journal.made import other_keys
 from tidegate.kinds.upgrades.core.journal.state import UpgradeState, ledgers_of, past_of, world_of
@@ -24,7 +26,7 @@ from tidegate.kinds.upgrades.core.service import (
 )
 from tidegate.kinds.upgrades.core.world import UpgradeWorld
 from tidegate.kinds.upgrades.rules import UpgradeRules
-from tidegate.model.time import Instant, format_age, format_second
+from tidegate.model.time import Instant
 from tidegate.store.port import Store
 
 PREFIX = f"{PARTITION}/"
@@ -47,9 +49,27 @@ class UpgradeJournal:
         """The recorded state of an organisation."""
         return PartitionState(self._store, partition, self._rules).state
 
+    def attendance(self, partition: str, now: Instant) -> Attendance:
+        """The worker of an organisation, and the moment to decide for."""
+        return attendance(self._store, self._store.leases(), partition, now)
+
     def soak(self, key: str) -> dict[str, SoakLedger]:
         """What has soaked in one `env/org`, and by add-on in `env/org/addon`."""
         return ledgers_of(key, self.state(f"{PREFIX}{key}"))
+
+    def inherited(self, key: str) -> tuple[str, ...]:
+        """The organisations whose soak counts in one `env/org`, too: both sides agree to it."""
+        state = self.state(f"{PREFIX}{key}")
+        if state.org is None:
+            return ()
+        own = state.org.id
+        publishing = {
+            each.id: f"{each.env}/{each.id}"
+            for each in state.others
+            if own in read_organisation_policy(each.labels, each.id).publish
+        }
+        wanted = read_organisation_policy(state.org.labels, own).inherit
+        return tuple(publishing[each] for each in wanted if each in publishing)
 
     def world(self, partition: str, now: Instant) -> UpgradeWorld | None:
         """An organisation as of its last recorded survey; None: there is none."""
@@ -89,14 +109,24 @@ class UpgradeJournal:
 
 
 def read_recorded(
-    journal: UpgradeJournal, orgs: Sequence[str], now: Instant, where: str
+    journal: UpgradeJournal,
+    orgs: Sequence[str],
+    now: Instant,
+    where: str,
+    at: Instant | None = None,
 ) -> FleetReading:
-    """Every organisation as of its last recorded survey; no API is called."""
-    found = [
-        recorded_reading(partition, world, journal.state(partition), where)
-        for partition in _wanted(journal, orgs)
-        if (world := journal.world(partition, now)) is not None
-    ]
+    """Every organisation as of its last recorded survey; no API is called.
+
+    Decided for now while a worker looks, else for its last look; or for a moment, if one is named.
+    """
+    found: list[WorldReading] = []
+    for partition in _wanted(journal, orgs):
+        attended = journal.attendance(partition, now)
+        world = journal.world(partition, attended.at if at is None else at)
+        if world is not None:
+            reading = recorded_reading(world, journal.state(partition), where)
+            notes = tuple(trouble_lines([attended.worker], now))
+            found.append(msgspec.structs.replace(reading, notes=notes))
     return FleetReading(tuple(found))
 
 
@@ -113,13 +143,10 @@ def _wanted(journal: UpgradeJournal, orgs: Sequence[str]) -> list[str]:
     return [each for each in known if not orgs or names[each] & set(orgs)]
 
 
-def recorded_reading(
-    partition: str, world: UpgradeWorld, state: UpgradeState, where: str
-) -> WorldReading:
+def recorded_reading(world: UpgradeWorld, state: UpgradeState, where: str) -> WorldReading:
     """An organisation as of its last recorded survey."""
     org = world.orgs[0]
     read_at = world.read_at if world.read_at is not None else world.now
-    age = format_age(max(0, world.now - read_at))
     registration = Registration(
         id=org.id,
         name=org.name,
@@ -134,5 +161,4 @@ def recorded_reading(
         service=UpgradeService((OcmEnvironment(name=org.env, url=""),), (registration,)),
         where=where,
         read_at=read_at,
-        notes=(f"{partition} as surveyed at {format_second(read_at)} ({age} ago)",),
     )

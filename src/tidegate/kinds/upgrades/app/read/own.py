@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from tidegate.kinds.upgrades.app.owners.soak_address import FetchSoak, FoundSoak, find_soak
 from tidegate.kinds.upgrades.app.read.organisations import (
     PublishingOrganisations,
     read_organisations,
@@ -23,8 +24,8 @@ from tidegate.model.problem import Problem
 
 PUBLISH = "version-data.publish"
 SOAK_UNKNOWN = (
-    "soak is not known to you: shown as 0; ask the operator for the published soak and name it"
-    " with --soak"
+    "soak is not known to you: shown as 0, for the service publishes none to your organisation; ask"
+    " its operator, or name it with --soak"
 )
 NOT_VISIBLE = (
     "not known to you: holds, freezes and health checks of the service, and what is expedited"
@@ -35,11 +36,20 @@ async def read_own(
     manager: ManagedClusters,
     environment: OcmEnvironment,
     orgs: Sequence[str],
-    soak: PublishedSoak,
+    soak: PublishedSoak | FetchSoak,
     when: ReadMoment,
 ) -> FleetReading:
-    """The organisation of a token, and no other, even if the token sees more."""
+    """The organisation of a token, and no other, even if the token sees more.
+
+    `soak` is what its owner names; or how to read what the service publishes.
+    """
     own = await own_organisation(manager, environment.name, orgs)
+    given = isinstance(soak, PublishedSoak)
+    if isinstance(soak, PublishedSoak):
+        found = FoundSoak(soak)
+    else:
+        found = await find_soak(manager, own.id, soak)
+    soak = found.soak
     read = await read_organisations(manager, [own], when.now, _no_others())
     known = soak.environments(own.id)
     if len(known) > 1:
@@ -48,9 +58,14 @@ async def read_own(
     name = known[0] if known else environment.name
     environment = msgspec.structs.replace(environment, name=name)
     own = msgspec.structs.replace(own, environment=name)
-    world, assumed = _with_assumed_publishers(_in_environment(read.worlds[0], name), own)
+    world, assumed = _with_assumed_publishers(_in_environment(read.worlds[0], name), own, soak)
+    # The service publishes that of others only where they agree.
+    agreed = [] if given else [key.partition("/")[2] for key in soak.documents]
+    assumed = [each for each in assumed if each not in agreed]
     world, aged = with_published_soak(world, own, soak, when.now)
-    notes = (*assumed, *aged) if aged else (SOAK_UNKNOWN, *assumed)
+    unknown = ("soak is shown as 0",) if found.trouble else (SOAK_UNKNOWN,)
+    notes = (*_assumed_note(assumed), *(aged or unknown))
+    troubles = (found.trouble,) if found.trouble else ()
     reading = WorldReading(
         world=msgspec.structs.replace(world, read_at=when.read_at),
         service=UpgradeService((environment,), (own,)),
@@ -58,7 +73,7 @@ async def read_own(
         read_at=when.read_at,
         notes=(*notes, NOT_VISIBLE),
     )
-    return FleetReading((reading,), unusable(read))
+    return FleetReading((reading,), (*troubles, *unusable(read)))
 
 
 async def _no_others() -> PublishingOrganisations:
@@ -92,19 +107,28 @@ def _in_environment(world: UpgradeWorld, environment: str) -> UpgradeWorld:
 
 
 def _with_assumed_publishers(
-    world: UpgradeWorld, own: Registration
-) -> tuple[UpgradeWorld, tuple[str, ...]]:
+    world: UpgradeWorld, own: Registration, soak: PublishedSoak
+) -> tuple[UpgradeWorld, list[str]]:
     """Organisations that are inherited from publish to this one, as far as its owner can see."""
     labels = next((each.labels for each in world.orgs if each.id == own.id), {})
     known = {each.id for each in world.orgs}
     others = [
         each for each in read_organisation_policy(labels, own.id).inherit if each not in known
     ]
-    if not others:
-        return world, ()
     orgs = tuple(
-        Organisation(each, each, own.environment, {PUBLISH: own.id}, registered=False)
+        Organisation(
+            each,
+            each,
+            next(iter(soak.environments(each)), own.environment),
+            {PUBLISH: own.id},
+            registered=False,
+        )
         for each in others
     )
-    note = f"inherits from {', '.join(others)}, not visible to you: assumed to publish to you"
-    return msgspec.structs.replace(world, orgs=(*world.orgs, *orgs)), (note,)
+    return msgspec.structs.replace(world, orgs=(*world.orgs, *orgs)), others
+
+
+def _assumed_note(others: Sequence[str]) -> tuple[str, ...]:
+    if not others:
+        return ()
+    return (f"inherits from {', '.join(others)}, not visible to you: assumed to publish to you",)

@@ -2,11 +2,12 @@
 
 import msgspec
 
+from tidegate.app.workers import look_words
 from tidegate.kinds.upgrades.app.read.organisations import OrganisationsRead
 from tidegate.kinds.upgrades.core.service import Registration
 from tidegate.kinds.upgrades.core.world import UpgradeWorld
 from tidegate.kinds.upgrades.wire.published_soak import PublishedSoak, history_of, ledger_of
-from tidegate.model.time import Instant, format_age, format_second
+from tidegate.model.time import Instant
 
 
 class ReadMoment(msgspec.Struct, frozen=True):
@@ -30,12 +31,8 @@ def with_published_soak(
     if found is None:
         return world, ()
     at = ledger_of(found).checked_at
-    age = "of an unknown time" if at is None else _age(at, now)
-    return world, (f"soak of {of.id} is {age}",)
-
-
-def _age(at: Instant, now: Instant) -> str:
-    return f"that of {format_second(at)} ({format_age(max(0, now - at))} ago)"
+    age = "as of a time that is not known" if at is None else look_words(at, now)
+    return world, (f"soak of {of.id} {age}",)
 
 
 def unusable(read: OrganisationsRead) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
+from tidegate.app.documents import NotedDocument
 from tidegate.kinds.upgrades.core.legacy_plan import theirs
 from tidegate.kinds.upgrades.core.rules.decide import decide
 from tidegate.kinds.upgrades.core.rules.plan import UpgradePlan
@@ -17,19 +18,13 @@ from tidegate.kinds.upgrades.core.service import (
     UpgradeService,
 )
 from tidegate.kinds.upgrades.core.world import UpgradeWorld
-from tidegate.model.document import Document
 from tidegate.model.errors import UserError
 from tidegate.model.problem import Problem, nearest_or_all
 from tidegate.model.time import Instant
 
 
-class FleetDocument(Document, frozen=True, kw_only=True):
+class FleetDocument(NotedDocument, frozen=True, kw_only=True):
     """An answer about clusters, with all that could not be read for it."""
-
-    # What could not be read; commands exit 1 if there is any.
-    errors: tuple[str, ...] = ()
-    # What else a reader should know: how old the data is, what is not known.
-    notes: tuple[str, ...] = ()
 
 
 class WorldReading(msgspec.Struct, frozen=True, kw_only=True):

@@ -102,11 +102,12 @@ def is_recorded(settings: Settings) -> bool:
 
 
 def _read_journal(query: WorldQuery) -> FleetReading:
-    now = _moment(query.at, wiring.clock().now())
+    now = wiring.clock().now()
+    at = _moment(query.at, now) if query.at else None
     with journal_of(query.settings) as journal:
         if journal is None:
             raise click.UsageError("there is no journal here; name one with --database")
-        return read_recorded(journal, query.orgs, now, query.settings.database)
+        return read_recorded(journal, query.orgs, now, query.settings.database, at)
 
 
 def _read_served(query: WorldQuery) -> FleetReading:
@@ -133,7 +134,9 @@ def _read_own(query: WorldQuery) -> FleetReading:
     from tidegate.kinds.upgrades.app.read.own import read_own
 
     environment = own_environment(query.settings)
-    soak, when = published_soak(query.soak), _read_moment(query.at)
+    when = _read_moment(query.at)
+    # Without a place to read it from, what the service publishes.
+    soak = published_soak(query.soak) if query.soak else wiring.published
 
     async def read() -> FleetReading:
         async with Managers() as managers, _showing(managers, "reading your clusters"):
