@@ -39,6 +39,8 @@ def soaking(asked: dict[str, Any], name: str = "a") -> str:
     return next(row[-1] for row in report_rows(reported(asked)) if row[1] == name)
 
 
+DESCRIBED = "its description by OpenShift Cluster Manager"
+WHOLE = 'write a whole number of days, as "3"; "0" is a canary'
 SOAKED = kept(1.25, NOW)
 
 
@@ -53,6 +55,10 @@ def going(version: str, hours: float, **more: Any) -> list[dict[str, Any]]:
     [
         ({}, "4.12.18 (1.25 🎉)"),
         ({"labels": {"soak-days": "2"}}, "4.12.18 (1.25)"),
+        (
+            {"omit": ["channel"]},
+            f"excluded, {DESCRIBED} cannot be used: channel missing",
+        ),
         ({"labels": {"workloads": "w,x"}}, "4.12.18 (0 🎉)"),
         ({"labels": {"schedule": "0 3 1 1 *"}}, "4.12.18 (1.25 🎉)"),
         ({"labels": {"blocked-versions": "18$"}}, ""),
@@ -68,7 +74,7 @@ def going(version: str, hours: float, **more: Any) -> list[dict[str, Any]]:
         ({"state": "error"}, "4.12.18 (1.25)"),
         (
             {"labels": {"soak-days": "two"}},
-            "excluded: see tidegate why",
+            f'excluded, soak-days: "two" is not a whole number; {WHOLE}',
         ),
     ],
 )
@@ -77,6 +83,38 @@ def test_each_version_is_shown_with_its_soak_and_its_mark(
 ) -> None:
     """Lowest first, blocked ones left out, never rounded up."""
     assert soaking(world({"name": "a", **cluster}, state=SOAKED)) == shown
+
+
+def test_what_soaks_has_the_date_at_which_it_has_soaked() -> None:
+    """As the gate has it: 0.75 days of one cluster are left, from the last look on."""
+    canary = {"name": "b", "version": "4.12.18", "available_upgrades": []}
+    asked = world({"name": "a", "labels": {"soak-days": "2"}}, canary, state=SOAKED)
+    assert soaking(asked) == "4.12.18 (1.25, ~2023-05-11)"
+    one = reported(asked).organizations[0].clusters[0].soaking[0]
+    assert (one.soak_days, one.soaked_at) == (1.25, "2023-05-11T04:00:00Z")
+    alone = world({"name": "a", "labels": {"soak-days": "2"}}, state=SOAKED)
+    assert reported(alone).organizations[0].clusters[0].soaking[0].soaked_at is None
+
+
+def test_what_excludes_a_cluster_is_data_label_by_label() -> None:
+    """Every label at fault, with its value and what to write instead."""
+    wrong = {"soak-days": "two", "schedule": "0 48 * * *"}
+    (found,) = reported(world({"name": "a", "labels": wrong})).organizations[0].clusters
+    assert found.set_aside
+    assert [(each.label, each.value) for each in found.problems] == list(wrong.items())
+    assert found.problems[1].message == (
+        '"0 48 * * *" is not a schedule: hour: 48 is not between 0 and 23; write when upgrades may'
+        ' start, as "0 9 * * 1-4" (UTC)'
+    )
+
+
+@pytest.mark.parametrize(
+    "zone, shown", [({}, "UTC"), ({"schedule-timezone": "Asia/Tokyo"}, "Asia/Tokyo")]
+)
+def test_a_schedule_is_shown_with_its_time_zone(zone: dict[str, str], shown: str) -> None:
+    """UTC, too: a reader should not have to know it."""
+    (row,) = report_rows(reported(world({"name": "a", "labels": zone})))
+    assert row[4] == f"* * * * * {shown}"
 
 
 def test_the_version_of_a_control_plane_is_shown_while_its_node_pools_follow() -> None:

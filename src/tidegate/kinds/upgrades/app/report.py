@@ -13,7 +13,9 @@ from tidegate.kinds.upgrades.core.explain.report import (
     history,
     sections,
 )
-from tidegate.model.document import Part
+from tidegate.kinds.upgrades.core.explain.words import exclusion
+from tidegate.kinds.upgrades.core.rules.fleet import FleetMember
+from tidegate.model.document import Part, instant_text
 
 
 class OfferedVersion(Part, frozen=True, kw_only=True):
@@ -23,6 +25,19 @@ class OfferedVersion(Part, frozen=True, kw_only=True):
     soak_days: float
     # ⏰ its upgrade is to start, 💫 it is under way, 🎉 it is chosen once the window opens.
     mark: str | None
+    # When it will have soaked enough here, if the clusters that run it keep it; null: it has, or
+    # none runs it.
+    soaked_at: str | None = None
+
+
+class LabelProblem(Part, frozen=True, kw_only=True):
+    """A label that cannot be used."""
+
+    # Null: it is about more than one label.
+    label: str | None
+    # Null: it is missing.
+    value: str | None
+    message: str
 
 
 class ReportedCluster(Part, frozen=True, kw_only=True):
@@ -34,6 +49,7 @@ class ReportedCluster(Part, frozen=True, kw_only=True):
     version: str
     channel: str
     schedule: str | None
+    # Null: UTC.
     timezone: str | None
     sector: str | None
     mutexes: tuple[str, ...]
@@ -42,6 +58,9 @@ class ReportedCluster(Part, frozen=True, kw_only=True):
     # Whether it is excluded, because its labels cannot be read or it cannot be upgraded.
     set_aside: bool
     soaking: tuple[OfferedVersion, ...]
+    # Why it is excluded; null: it is not. And every label at fault.
+    excluded: str | None = None
+    problems: tuple[LabelProblem, ...] = ()
 
 
 class ReportedOrganisation(Part, frozen=True, kw_only=True):
@@ -125,6 +144,18 @@ def _organisation(section: ReportSection) -> ReportedOrganisation:
     )
 
 
+def label_problems(member: FleetMember) -> tuple[LabelProblem, ...]:
+    """Every label of a cluster that cannot be used."""
+    return tuple(
+        LabelProblem(
+            label=each.label or None,
+            value=member.cluster.labels.get(each.label),
+            message=each.words,
+        )
+        for each in member.label_errors
+    )
+
+
 def _cluster(line: ReportLine) -> ReportedCluster:
     cluster, policy = line.member.cluster, line.member.policy
     return ReportedCluster(
@@ -141,7 +172,14 @@ def _cluster(line: ReportLine) -> ReportedCluster:
         workloads=policy.workloads,
         set_aside=line.member.excluded is not None,
         soaking=tuple(
-            OfferedVersion(version=one.version, soak_days=float(one.days), mark=one.mark or None)
+            OfferedVersion(
+                version=one.version,
+                soak_days=float(one.days),
+                mark=one.mark or None,
+                soaked_at=instant_text(one.soaked_at),
+            )
             for one in line.soaking
         ),
+        excluded=exclusion(line.member) or None,
+        problems=label_problems(line.member),
     )

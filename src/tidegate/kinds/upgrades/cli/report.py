@@ -37,8 +37,9 @@ def report(query: WorldQuery, past: bool, output: str) -> None:
     """Show the fleet: labels, versions, and how far each has soaked.
 
     Of every version a cluster is offered and that is not blocked: the days it ran so far under the
-    workload that is furthest behind. ⏰ its upgrade is to start, 💫 it is under way, 🎉 the rules
-    choose it as soon as the window of the cluster opens.
+    workload that is furthest behind, and with ~ the date at which it will have soaked. ⏰ its
+    upgrade is to start, 💫 it is under way, 🎉 the rules choose it as soon as the window of the
+    cluster opens. An excluded cluster is shown with the label at fault.
     """
     fleet = read_fleet(query)
     if past:

@@ -51,15 +51,19 @@ def _days(days: float) -> str:
 
 
 def _wide_cells(row: ClusterRow) -> Row:
-    zone = f" {row.timezone}" if row.timezone else ""
     return (
         row.channel,
-        f"{row.schedule}{zone}" if row.schedule else NONE,
+        schedule_text(row.schedule, row.timezone) or NONE,
         row.sector or NONE,
         ",".join(row.mutexes) or NONE,
         ",".join(row.workloads or ()) or NONE,
         row.uuid,
     )
+
+
+def schedule_text(schedule: str | None, timezone: str | None) -> str:
+    """A schedule with the time zone it is in; empty: there is none."""
+    return f"{schedule} {timezone or 'UTC'}" if schedule else ""
 
 
 def age_between(now: str, at: str) -> str:

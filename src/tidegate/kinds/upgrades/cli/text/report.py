@@ -1,8 +1,9 @@
 """The fleet report and the version history as rows.
 
-    4.12.18 (3.04 🎉), 4.12.19 (0)
+    4.12.18 (3.04 🎉), 4.12.19 (0.75, ~2023-05-11), 4.12.20 (0)
 
-The number is in days of clusters, of the workload that is furthest behind.
+The number is in days of clusters, of the workload that is furthest behind; the date, when it will
+have soaked.
 """
 
 from tidegate.explain.table import Row
@@ -13,11 +14,14 @@ from tidegate.kinds.upgrades.app.report import (
     VersionHistory,
     VersionSoak,
 )
+from tidegate.kinds.upgrades.cli.text.clusters import schedule_text
 
 FIELDS = (
     "ocm", "cluster", "version", "channel", "schedule", "sector", "mutexes", "soak_days",
     "workload", "soaking_upgrades",
 )  # fmt: skip
+# As much of a moment as a table has.
+_DATE = len("2026-03-10")
 HISTORY_FIELDS = ("ocm", "version", "workload", "soak_days", "clusters")
 
 
@@ -30,13 +34,12 @@ def report_rows(document: FleetReport) -> list[Row]:
 
 def report_cells(one: ReportedCluster, ocm: str) -> Row:
     """One cluster, in the columns of FIELDS."""
-    zone = f" {one.timezone}" if one.timezone else ""
     return (
         ocm,
         one.cluster,
         one.version,
         one.channel,
-        f"{one.schedule}{zone}" if one.schedule else "",
+        schedule_text(one.schedule, one.timezone),
         one.sector or "",
         ", ".join(one.mutexes),
         "" if one.soak_days is None else str(one.soak_days),
@@ -46,14 +49,16 @@ def report_cells(one: ReportedCluster, ocm: str) -> Row:
 
 
 def _soaking(one: ReportedCluster) -> str:
-    if one.set_aside:
-        return "excluded: see tidegate why"
+    if one.excluded is not None:
+        return one.excluded
     return ", ".join(map(_offered, one.soaking))
 
 
 def _offered(one: OfferedVersion) -> str:
     days = f"{one.soak_days:.2f}".rstrip("0").rstrip(".")
-    return f"{one.version} ({days}{' ' if one.mark else ''}{one.mark or ''})"
+    mark = f" {one.mark}" if one.mark else ""
+    date = f", ~{one.soaked_at[:_DATE]}" if one.soaked_at is not None else ""
+    return f"{one.version} ({days}{mark}{date})"
 
 
 def history_rows(document: VersionHistory) -> list[Row]:

@@ -14,6 +14,7 @@ import msgspec
 from tidegate.kinds.upgrades.core.declared.patterns import first_found
 from tidegate.kinds.upgrades.core.explain.summary import ClusterSummary, cluster_summaries, doing_of
 from tidegate.kinds.upgrades.core.explain.words import by_fleet
+from tidegate.kinds.upgrades.core.reasons.version_reasons import VersionReason
 from tidegate.kinds.upgrades.core.rules.fleet import FleetMember, OrganisationFleet
 from tidegate.kinds.upgrades.core.rules.plan import UpgradePlan
 from tidegate.kinds.upgrades.core.rules.soak import Days, days_text, inherited
@@ -34,6 +35,8 @@ class SoakingVersion(msgspec.Struct, frozen=True):
     version: str
     days: str
     mark: str = ""
+    # When it will have soaked enough for the cluster, as its gate says; None: that is not known.
+    soaked_at: Instant | None = None
 
 
 class ReportLine(msgspec.Struct, frozen=True):
@@ -102,10 +105,12 @@ def _soaking(summary: ClusterSummary, soak: Days, now: Instant) -> tuple[Soaking
     member = summary.member
     if member.excluded is not None:
         return ()
-    marks = _marks(summary, now)
+    marks, dates = _marks(summary, now), _dates(summary)
     patterns = (*member.policy.blocked, *summary.fleet.org_policy.blocked)
     return tuple(
-        SoakingVersion(version, _days(member, soak, version), marks.get(version, ""))
+        SoakingVersion(
+            version, _days(member, soak, version), marks.get(version, ""), dates.get(version)
+        )
         for version in _offered(member)
         if first_found(patterns, version) is None
     )
@@ -144,6 +149,16 @@ def _marks(summary: ClusterSummary, now: Instant) -> Mapping[str, str]:
         ):
             return {option.change.revision or "": CHOSEN}
     return {}
+
+
+def _dates(summary: ClusterSummary) -> Mapping[str, Instant]:
+    """When each version will have soaked, by the verdicts on it."""
+    return {
+        option.change.revision or "": each.until
+        for option in summary.options
+        for each in option.verdicts
+        if each.reason is VersionReason.VersionSoaking and each.until is not None
+    }
 
 
 def _mark(upgrade: OcmUpgrade, now: Instant) -> str:

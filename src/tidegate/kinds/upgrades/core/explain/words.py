@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 
+from tidegate.explain.sentence import sentence
 from tidegate.kinds.upgrades.core.explain.summary import ClusterSummary
 from tidegate.kinds.upgrades.core.reasons.upgrade_reasons import UpgradeReason
 from tidegate.kinds.upgrades.core.rules.fleet import FleetMember, OrganisationFleet
@@ -23,6 +24,13 @@ def why_cell(summary: ClusterSummary) -> str:
     if step.starts_at is not None:
         return f"{pool}starts {format_second(step.starts_at)}"
     return f"{step.doing.value} {step.revision}: now"
+
+
+def exclusion(member: FleetMember) -> str:
+    """Why a cluster is excluded, with the label at fault; empty: it is not."""
+    if member.excluded is None:
+        return ""
+    return exclusion_words(member) or sentence(member.excluded)
 
 
 def exclusion_words(member: FleetMember) -> str:
