@@ -21,7 +21,7 @@ from tidegate.kinds.upgrades.telemetry.metrics import FailureSeen, SurveySeen, U
 from tidegate.kinds.upgrades.telemetry.rows import ActSeen, RoundSeen
 from tidegate.kinds.upgrades.telemetry.table import EVERY
 from tidegate.model.errors import OutsideError, StaleError
-from tidegate.model.time import SECOND, Instant
+from tidegate.model.time import SECOND, Instant, parse_instant
 from tidegate.telemetry.metrics import Metrics
 
 Labels = frozenset[tuple[str, str]]
@@ -122,6 +122,54 @@ def test_the_first_designs_two_metrics_come_out_to_the_letter() -> None:
     left = found["aus_remaining_soak_days"]
     assert left[of(cluster_id="a-uuid", version="4.12.18")] == pytest.approx(3.995, abs=1e-9)
     assert left[of(cluster_id="a-uuid", version="4.12.19")] == 5
+
+
+def test_an_excluded_cluster_is_shown_with_every_label_at_fault() -> None:
+    """Its labels as written, in its organisation by name; and why one without mistakes is."""
+    wrong = {"soak-days": "two", "schedule": "hourly", "schedule-timezone": "Asia/Tokyo"}
+    asked = world({"name": "a", "labels": wrong}, {"name": "b", "omit": ["channel"]}, {"name": "c"})
+    found = told(asked)
+    info = {
+        dict(each)["cluster_name"]: dict(each) for each in found["tidegate_upgrade_cluster_info"]
+    }
+    assert {name: each["timezone"] for name, each in info.items()} == {
+        "a": "Asia/Tokyo",
+        "b": "UTC",
+        "c": "UTC",
+    }
+    assert (info["a"]["org_name"], info["a"]["soak_days"], info["a"]["schedule"]) == (
+        "O",
+        "two",
+        "hourly",
+    )
+    problems = [dict(each) for each in found["tidegate_upgrade_problem"]]
+    shown = {(each["cluster_name"], each["label"]): each["message"] for each in problems}
+    assert set(shown) == {("a", "soak-days"), ("a", "schedule"), ("b", "")}
+    assert shown["a", "soak-days"].startswith('"two" is not a whole number; write a whole number')
+    assert shown["b", ""].endswith("cannot be used: channel missing")
+
+
+def test_a_mistake_of_an_organisation_is_shown_without_a_cluster() -> None:
+    """Once, not at each of its clusters."""
+    asked = world({"name": "a"}, {"name": "b"}, labels={"version-data.inherit": "other"})
+    ((labels, value),) = told(asked)["tidegate_upgrade_problem"].items()
+    shown = dict(labels)
+    assert (shown["cluster_name"], shown["label"], value) == ("", "version-data.inherit", 1)
+
+
+def test_what_soaks_has_the_moment_at_which_it_has_soaked() -> None:
+    """As its gate says it; what no cluster runs has none."""
+    canary = {"name": "b", "version": "4.12.18", "available_upgrades": []}
+    waits = {
+        "name": "a",
+        "labels": {"soak-days": "2"},
+        "available_upgrades": ["4.12.18", "4.12.19"],
+    }
+    found = told(world(waits, canary, state=kept(1.25, "2023-05-10T10:00:00Z")))
+    at = parse_instant("2023-05-11T04:00:00Z") / SECOND
+    assert found["tidegate_upgrade_soaked_timestamp_seconds"] == {
+        of(cluster_id="a-uuid", version="4.12.18"): at
+    }
 
 
 def test_marks_below_zero_are_the_existing_services() -> None:
@@ -377,6 +425,9 @@ def busy() -> bytes:
     asked = world(
         {"name": "a", "available_upgrades": ["4.13.0"]},
         {"name": "b", "upgrade_policies": [policy], "addons": [LOGGING]},
+        {"name": "c", "labels": {"soak-days": "2"}},
+        {"name": "d", "version": "4.12.18", "available_upgrades": [], "labels": {"soak-days": "x"}},
+        {"name": "e", "version": "4.12.18", "available_upgrades": []},
         gates=[gate],
     )
     asked["orgs"][0] |= {"health_checks": [{"provider": "telemeter"}], "addons": True}

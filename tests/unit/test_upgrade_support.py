@@ -158,6 +158,34 @@ def test_the_dashboard_is_filtered_by_organisation() -> None:
     }
 
 
+def test_the_dashboard_calls_organisations_by_their_names() -> None:
+    """In the list to choose from, and in every table; an id says nothing to a reader."""
+    (variable,) = [each for each in DASHBOARD["templating"]["list"] if each["name"] == "org_id"]
+    shown = 'x{instance="a",job="b",ocm_env="prod",org_id="o-1",org_name="Pay, Inc",rules="strict"}'
+    found = re.search(variable["regex"].strip("/").replace("(?<", "(?P<"), shown)
+    assert found is not None
+    assert found.groupdict() == {"value": "o-1", "text": "Pay, Inc"}
+    for panel in DASHBOARD["panels"]:
+        for each in panel.get("transformations", ()):
+            order = each["options"].get("indexByName", {})
+            assert "org_id" not in set(order) - set(each["options"].get("excludeByName", {})), panel
+            if "org_name" in order:
+                assert each["options"]["renameByName"]["org_name"] == "organisation"
+
+
+def test_the_dashboard_shows_what_is_excluded_time_zones_and_dates() -> None:
+    """Labels at fault, schedules with their zone, and when a version will have soaked."""
+    asked = dict(exprs())
+    assert "tidegate_upgrade_problem" in asked["Excluded clusters and labels at fault"]
+    assert "timezone" in asked["Policies"]
+    assert "tidegate_upgrade_cluster_info" in asked["Policies"]
+    (soaking,) = [each for each in DASHBOARD["panels"] if each["title"] == "Soaking versions"]
+    dates = soaking["targets"][1]["expr"]
+    assert dates.startswith("max by (cluster_id, version) (tidegate_upgrade_soaked_timestamp")
+    (field,) = soaking["fieldConfig"]["overrides"]
+    assert field["properties"] == [{"id": "unit", "value": "dateTimeAsIso"}]
+
+
 def test_the_dashboard_shows_marks_as_people_know_them() -> None:
     """0 soaked, -1 scheduled, -2 started, -3 for long, -4 blocked."""
     (matrix,) = [each for each in DASHBOARD["panels"] if each["title"] == "Clusters and versions"]

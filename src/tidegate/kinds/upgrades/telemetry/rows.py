@@ -13,6 +13,7 @@ from tidegate.kinds.upgrades.core.rules.numbers import PLAIN, Sample, numbers
 from tidegate.kinds.upgrades.core.rules.plan import UpgradePlan
 from tidegate.kinds.upgrades.core.step import StepKind
 from tidegate.kinds.upgrades.core.world import ManagedCluster, UpgradeWorld
+from tidegate.kinds.upgrades.telemetry.cluster_rows import cluster_samples
 from tidegate.kinds.upgrades.telemetry.table import ROUND_GAUGES
 from tidegate.model.time import SECOND, Instant, parse_instant
 from tidegate.model.verdict import Verdict
@@ -67,6 +68,7 @@ def rows(seen: RoundSeen, before: Since) -> Rows:
     samples |= _of_stands(seen, placed, since)
     samples["aus_cluster_channel_switch"] = list(_switched(seen, world))
     samples["tidegate_upgrade_start_timestamp_seconds"] = list(_starts(plan))
+    samples |= cluster_samples([each for each, _, _ in placed], plan.fleets)
     known = [each.name for each in ROUND_GAUGES]
     return Rows({name: lines(name, samples[name]) for name in known if name in samples}, since)
 

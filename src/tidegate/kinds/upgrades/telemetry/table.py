@@ -12,6 +12,9 @@ _POLICY = (
     *("workloads", "product", "hypershift"),
 )
 
+_CLUSTER = (*_ORG, "org_name", "cluster_id", "cluster_name")
+_WRITTEN = ("schedule", "sector", "mutexes", "soak_days", "workloads")
+
 # Of the last round of every organisation led here.
 ROUND_GAUGES = (
     Known(
@@ -72,6 +75,22 @@ ROUND_GAUGES = (
         "aus_organization_validation_errors",
         "Clusters with labels that cannot be read, and mistakes in those of the organisation.",
         (*_THEIRS, "org_id"),
+    ),
+    Known(
+        "tidegate_upgrade_cluster_info",
+        "Clusters with labels, excluded ones too, with their labels as written; always 1.",
+        (*_CLUSTER, "version", "channel", "timezone", *_WRITTEN),
+    ),
+    Known(
+        "tidegate_upgrade_problem",
+        "Labels at fault, of clusters and, without a cluster, of organisations; why else clusters"
+        " are excluded; always 1.",
+        (*_CLUSTER, "label", "message"),
+    ),
+    Known(
+        "tidegate_upgrade_soaked_timestamp_seconds",
+        "When a version will have soaked enough for a cluster, if those that run it keep it.",
+        ("cluster_id", "version"),
     ),
     Known(
         "tidegate_upgrade_clusters",
