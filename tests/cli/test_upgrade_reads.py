@@ -94,6 +94,14 @@ def as_tenant(manager: Managed, token: str, *more: str) -> list[str]:
         ("why-json", None, ["why", WORLD, "maps-3-id", "-o", "json"]),
         ("plan-80", 80, ["plan", "upgrades", "--world", WORLD, "--org", "o-payments"]),
         ("plan-160", 160, ["plan", "upgrades", "--world", WORLD, "--org", "o-payments"]),
+        ("status-80", 80, ["upgrades", "status", "--world", WORLD]),
+        ("status-160", 160, ["upgrades", "status", "--world", WORLD]),
+        ("status-wide-80", 80, ["upgrades", "status", "--world", WORLD, "-o", "wide"]),
+        (
+            "status-yaml",
+            None,
+            ["upgrades", "status", "--world", WORLD, "--org", "o-maps", "-o", "yaml"],
+        ),
         ("plan-both", None, ["plan", "upgrades", "--world", WORLD, "--mode", "both"]),
     ],
 )

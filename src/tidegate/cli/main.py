@@ -167,6 +167,10 @@ _DECLARE: Table = {
 }
 
 _FORECAST: Table = {
+    "status": (
+        "tidegate.kinds.upgrades.cli.status:status",
+        "Show an organisation on one screen",
+    ),
     "report": (
         "tidegate.kinds.upgrades.cli.report:report",
         "Show the fleet: labels, versions, soak",
@@ -194,7 +198,7 @@ _OPERATE: Table = {
 
 _UPGRADE_SECTIONS: dict[str, Table] = {
     "Declare": _DECLARE,
-    "Look ahead": _FORECAST,
+    "Look": _FORECAST,
     "For operators": _OPERATE,
 }
 
@@ -208,6 +212,7 @@ def _joined(sections: dict[str, Table]) -> Table:
     commands_by_name=_joined(_UPGRADE_SECTIONS),
     sections=_UPGRADE_SECTIONS,
     examples="""
+    tidegate upgrades status
     tidegate upgrades policy get
     tidegate upgrades policy set pay-prod-1 --soak-days 5 --dry-run
     tidegate upgrades lint
@@ -228,7 +233,11 @@ def upgrades() -> None:
     cls=LazyGroup,
     commands_by_name=_joined(SECTIONS),
     sections=SECTIONS,
-    aliases={name: ("upgrades", name) for name in _joined(_UPGRADE_SECTIONS)},
+    aliases={
+        name: ("upgrades", name)
+        for name in _joined(_UPGRADE_SECTIONS)
+        if name not in _joined(SECTIONS)
+    },
     examples="""
     tidegate why examples/state.yaml prod-eu-1   why a target waits
     tidegate simulate examples/rollout.yaml      a whole rollout in virtual time

@@ -103,6 +103,7 @@ READS = frozenset(
         "when", "logs", "validate", "plan", "plan upgrades", "diff", "pending", "config view",
         "upgrades policy get", "upgrades sectors get", "upgrades version-blocks get",
         "upgrades inheritance get", "upgrades gates get", "upgrades report", "upgrades lint",
+        "upgrades status",
         "upgrades what-if", "journal show", "journal verify", "replay", "shadow", "simulate",
         "simulate ocm", "simulate upgrades", "fleet", "clusters simulate", "decide rollout",
         "decide placement", "decide shards", "decide upgrades", "completion", "help", "version",

@@ -30,7 +30,7 @@ class OfferedVersion(Part, frozen=True, kw_only=True):
     soaked_at: str | None = None
 
 
-class LabelProblem(Part, frozen=True, kw_only=True):
+class FaultyLabel(Part, frozen=True, kw_only=True):
     """A label that cannot be used."""
 
     # Null: it is about more than one label.
@@ -60,7 +60,7 @@ class ReportedCluster(Part, frozen=True, kw_only=True):
     soaking: tuple[OfferedVersion, ...]
     # Why it is excluded; null: it is not. And every label at fault.
     excluded: str | None = None
-    problems: tuple[LabelProblem, ...] = ()
+    problems: tuple[FaultyLabel, ...] = ()
 
 
 class ReportedOrganisation(Part, frozen=True, kw_only=True):
@@ -144,10 +144,10 @@ def _organisation(section: ReportSection) -> ReportedOrganisation:
     )
 
 
-def label_problems(member: FleetMember) -> tuple[LabelProblem, ...]:
+def label_problems(member: FleetMember) -> tuple[FaultyLabel, ...]:
     """Every label of a cluster that cannot be used."""
     return tuple(
-        LabelProblem(
+        FaultyLabel(
             label=each.label or None,
             value=member.cluster.labels.get(each.label),
             message=each.words,

@@ -95,6 +95,18 @@ def _in_order_of_end(sectors: Mapping[str, Sector]) -> list[str]:
     return ended
 
 
+def behind(name: str, by_name: Mapping[str, Sector]) -> set[str]:
+    """All sectors that one waits for, at once or through others."""
+    seen: set[str] = set()
+    waiting = list(by_name[name].dependencies)
+    while waiting:
+        here = waiting.pop()
+        if here not in seen:
+            seen.add(here)
+            waiting += by_name[here].dependencies
+    return seen
+
+
 def awaited(
     sector: Sector, by_name: Mapping[str, Sector], has_members: Callable[[str], bool]
 ) -> Iterable[str]:

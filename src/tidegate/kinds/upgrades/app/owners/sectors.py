@@ -88,7 +88,7 @@ def list_sectors(declared: DeclaredOrganisation) -> SectorList:
                 depends_on=tuple(sector.dependencies),
                 max_parallel=labels.get(SECTOR_MAX_PARALLEL + name, "") or None,
                 clusters=len(_clusters_in(declared, name)),
-                declared_by=_declared_by(labels, name),
+                declared_by=declared_by(labels, name),
             )
             for name, sector in org_policy.sectors.items()
         ),
@@ -103,7 +103,7 @@ def _clusters_in(declared: DeclaredOrganisation, name: str) -> list[str]:
     ]
 
 
-def _declared_by(labels: dict[str, str], name: str) -> tuple[str, ...]:
+def declared_by(labels: dict[str, str], name: str) -> tuple[str, ...]:
     """The sectors that depend on one which nothing else declares."""
     own = SECTOR_DEPENDENCIES + name in labels or labels.get(SECTOR_MAX_PARALLEL + name, "").strip()
     return () if own else tuple(waiting_for(labels, name))

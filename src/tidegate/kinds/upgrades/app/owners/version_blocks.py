@@ -8,6 +8,7 @@ from tidegate.kinds.upgrades.core.declared.patterns import PatternError, is_foun
 from tidegate.kinds.upgrades.core.labels.label_edit import BLOCKED
 from tidegate.kinds.upgrades.core.labels.labels import split
 from tidegate.kinds.upgrades.core.versions import is_version, key_of
+from tidegate.kinds.upgrades.core.world import ManagedCluster
 from tidegate.kinds.upgrades.wire.labels_doc import joined
 from tidegate.model.document import Part
 from tidegate.model.errors import UserError
@@ -47,7 +48,7 @@ def list_version_blocks(declared: DeclaredOrganisation) -> VersionBlockList:
         warnings=declared.warnings,
         org=declared.org.id,
         items=tuple(there),
-        blocks=tuple(_block(declared, each) for each in there),
+        blocks=tuple(version_block(each, declared.clusters()) for each in there),
     )
 
 
@@ -55,11 +56,12 @@ def _patterns(declared: DeclaredOrganisation) -> list[str]:
     return list(split(declared.org.labels.get(BLOCKED)) or ())
 
 
-def _block(declared: DeclaredOrganisation, pattern: str) -> VersionBlock:
+def version_block(pattern: str, labelled: Iterable[ManagedCluster]) -> VersionBlock:
+    """What a pattern blocks of the versions that clusters are offered."""
     versions: set[str] = set()
     clusters, wanted = 0, pattern.strip()
     try:
-        for each in declared.clusters():
+        for each in labelled:
             hit = [one for one in each.available_upgrades if wanted and is_found(wanted, one)]
             versions.update(hit)
             clusters += bool(hit)
@@ -85,7 +87,7 @@ def set_version_blocks(declared: DeclaredOrganisation, wanted: Patterns) -> Labe
     notes = []
     for each in patterns:
         if each not in there:
-            block = _block(declared, each)
+            block = version_block(each, declared.clusters())
             offered = f", offered to {block.clusters} clusters" if block.clusters else ""
             notes.append(f"{each}: {block_text(block)}{offered}")
     return LabelPlan(organisation_change(declared, {BLOCKED: joined(patterns)}), tuple(notes))

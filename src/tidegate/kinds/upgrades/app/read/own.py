@@ -72,6 +72,7 @@ async def read_own(
         where=environment.url,
         read_at=when.read_at,
         notes=(*notes, NOT_VISIBLE),
+        assumed=tuple(assumed),
     )
     return FleetReading((reading,), (*troubles, *unusable(read)))
 

@@ -38,6 +38,8 @@ class WorldReading(msgspec.Struct, frozen=True, kw_only=True):
     # Earlier than the moment in question if it comes from a journal.
     read_at: Instant
     notes: tuple[str, ...] = ()
+    # Organisations that are taken to publish to it, because their labels cannot be seen.
+    assumed: tuple[str, ...] = ()
 
     @property
     def now(self) -> Instant:

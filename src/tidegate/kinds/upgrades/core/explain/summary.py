@@ -76,6 +76,12 @@ class ClusterSummary(msgspec.Struct, frozen=True, kw_only=True):
         return ""
 
     @property
+    def soaked_at(self) -> Instant | None:
+        """When its next version will have soaked, as its gate says; None: it has, or not known."""
+        soaking = (each for each in self.chief.verdicts if each.reason in _SOAKS)
+        return next((each.until for each in soaking), None)
+
+    @property
     def others(self) -> int:
         """How many more gates are shut."""
         return sum(each.outcome is not Outcome.PASS for each in self.chief.verdicts) - 1
