@@ -9,10 +9,13 @@ import click
 import pytest
 
 from tests.cli.test_setting_brakes import staged, tidegate
-from tests.engine.stage import PARTITION, Process, Stage
+from tests.engine.stage import PARTITION, Process, Stage, Tripwire, set_up
 from tidegate.cli import prompt
 from tidegate.cli.question_table import QUESTIONS, READS
+from tidegate.journal.facts import Mode
+from tidegate.machine.system_clock import SystemClock
 from tidegate.model.time import SECOND, Instant
+from tidegate.wiring import open_store
 
 ROOT = Path(__file__).parents[2]
 
@@ -74,6 +77,110 @@ def test_a_brake_is_set_without_a_terminal(tmp_path: Path) -> None:
     moved_on(tmp_path)
     hold = ("hold", "add", "x", "--everything", "--reason", "r")
     assert tidegate(tmp_path, *hold).returncode == 0
+
+
+MANY: dict[str, object] = {
+    "revision": "v2",
+    "groups": [{"name": "prod", "clusters": list("abcdefgh")}],
+    "strategy": {"type": "Progressive", "progressive": {"maxConcurrency": 2}},
+    "fleet": {"applyTime": "10m"},
+}
+
+
+def braked(folder: Path, *brake: str) -> None:
+    """Eight targets, two at a time, under a brake that a person set."""
+    stage = set_up(open_store(str(folder / "tidegate.db")), Tripwire(), MANY)
+    stage.clock.at = SystemClock().now()
+    asyncio.run(Process(stage).round(Mode.OBSERVE))
+    done = tidegate(folder, *brake, "--reason", "r")
+    assert done.returncode == 0, done.stderr
+
+
+LIFTS = [
+    (("hold", "add", "x", "--everything"), ("hold", "remove", "x"), "hold x"),
+    (("block", "add", "v2"), ("block", "remove", "v2"), "block v2"),
+    (("pin", *"abcdefgh"), ("unpin", "a"), "pin a"),
+    (
+        ("freeze", "add", "f", "--everything", "--from", "2020-01-01T00:00:00Z", "--to",
+         "2090-01-01T00:00:00Z"),
+        ("freeze", "remove", "f"),
+        "freeze f",
+    ),
+    (
+        ("freeze", "add", "f", "--everything", "--from", "2020-01-01T00:00:00Z", "--to",
+         "2090-01-01T00:00:00Z"),
+        ("freeze", "exempt", "f", "--everything", "--until", "1h", "--reason", "fix"),
+        "freeze f",
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "brake, lift, name", LIFTS, ids=[" ".join(each[:2]) for _, each, _ in LIFTS]
+)
+def test_a_brake_is_not_lifted_without_an_answer_where_much_starts_by_it(
+    tmp_path: Path, brake: tuple[str, ...], lift: tuple[str, ...], name: str
+) -> None:
+    """Without a terminal it says what would follow, changes nothing, and exits 2."""
+    braked(tmp_path, *brake)
+    before = tidegate(tmp_path, "journal", "verify").stdout
+    done = tidegate(tmp_path, *lift)
+    assert done.returncode == 2, done.stdout
+    assert f"{PARTITION}: starts 2 targets in prod at once" in done.stderr
+    assert f"8 targets in 1 rollout no longer held by {name}\n" in done.stderr
+    assert "There is no terminal to ask; write --yes" in done.stderr
+    assert tidegate(tmp_path, "journal", "verify").stdout == before
+    assert tidegate(tmp_path, *lift, "--yes").returncode == 0
+
+
+def test_a_brake_is_lifted_unasked_where_nothing_starts_by_it(tmp_path: Path) -> None:
+    """Another one still holds everything: one that is left says so, the last one asks."""
+    braked(tmp_path, "hold", "add", "x", "--everything")
+    assert tidegate(tmp_path, "hold", "add", "y", "--everything", "--reason", "r").returncode == 0
+    first = tidegate(tmp_path, "hold", "remove", "x")
+    assert (first.returncode, "starts" in first.stderr) == (0, False)
+    assert tidegate(tmp_path, "hold", "remove", "y").returncode == 2
+
+
+def test_a_brake_is_not_replaced_by_a_narrower_one_without_an_answer(tmp_path: Path) -> None:
+    """It stops less than before, so it is a brake that is lifted."""
+    braked(tmp_path, "hold", "add", "x", "--everything")
+    narrower = ("hold", "add", "x", "--target", "a", "--replace", "--reason", "r")
+    done = tidegate(tmp_path, *narrower)
+    assert done.returncode == 2, done.stdout
+    assert "starts 2 targets in prod at once" in done.stderr
+    assert tidegate(tmp_path, *narrower, "--yes").returncode == 0
+    wider = ("hold", "add", "x", "--everything", "--replace", "--reason", "r")
+    assert tidegate(tmp_path, *wider).returncode == 0
+
+
+def test_few_targets_are_not_asked_about_but_named(tmp_path: Path) -> None:
+    """As for approvals: what follows is said, and done."""
+    moved_on(tmp_path, rounds=1)
+    assert tidegate(tmp_path, "hold", "add", "x", "--everything", "--reason", "r").returncode == 0
+    asyncio.run(Process(staged(tmp_path)).round())
+    done = tidegate(tmp_path, "hold", "remove", "x")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("hold x is lifted")
+
+
+def test_what_is_expedited_no_more_is_not_asked_about(tmp_path: Path) -> None:
+    """Less starts then, whatever goes out."""
+    expedite = ("upgrades", "expedite", "add", "v2", "--everything", "--until", "2d", "--yes")
+    braked(tmp_path, *expedite)
+    done = tidegate(tmp_path, "upgrades", "expedite", "remove", "v2")
+    assert done.returncode == 0, done.stderr
+
+
+def test_lifting_asks_at_a_terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """ "No" changes nothing."""
+    braked(tmp_path, "hold", "add", "x", "--everything")
+    monkeypatch.setattr(prompt, "is_interactive", lambda: True)
+    before = tidegate(tmp_path, "journal", "verify").stdout
+    done = tidegate(tmp_path, "hold", "remove", "x")  # its answer is the end of the input
+    assert done.returncode != 0
+    assert "Continue? [y/N]" in done.stderr
+    assert tidegate(tmp_path, "journal", "verify").stdout == before
 
 
 def test_compacting_needs_yes(tmp_path: Path) -> None:

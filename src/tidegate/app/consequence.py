@@ -1,4 +1,4 @@
-"""What follows at once if a request is recorded: decided as if it were, and held against now."""
+"""What follows at once if something is recorded: decided as if it were, and held against now."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -15,7 +15,7 @@ _BACK = "return "
 
 
 class AskConsequence(Part, frozen=True, kw_only=True):
-    """Targets that a request moves as soon as a worker acts on it, by group."""
+    """Targets that a request, or a brake lifted, moves as soon as a worker acts on it, by group."""
 
     # Those that start, and had not without it.
     starts: dict[str, int] = field(default_factory=dict)
@@ -35,9 +35,11 @@ class AskConsequence(Part, frozen=True, kw_only=True):
 def consequence(journals: Journals, one: Decision, fact: Asked, actor: str) -> AskConsequence:
     """What a request leads to, by the rules of its kind."""
     then = journals.supposing(one, fact, actor)
-    if then is None:
-        return AskConsequence()
-    before, after = one.view, then.view
+    return AskConsequence() if then is None else difference(one.view, then.view)
+
+
+def difference(before: PartitionView, after: PartitionView) -> AskConsequence:
+    """What moves in one decision, and did not in another."""
     back = {name: way for name, way in _ways_back(after).items() if name not in _ways_back(before)}
     over = {each.name for each in before.targets if not each.waits}
     started = {each.name for each in before.targets if each.starts}

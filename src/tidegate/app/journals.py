@@ -4,7 +4,7 @@ That is now while a worker looks, and else that of its last look (`app/workers.p
 journal are as they are now; those of a worker's files are as it recorded them last.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -99,6 +99,12 @@ class Journals:
         """The same partition as it would be with one more fact."""
         state = one.rules.fold(one.state, self.now, fact, actor)
         return self._decided(one.partition, one.rules, state)
+
+    def supposing_brakes(self, facts: Iterable[Fact], actor: str) -> "Journals":
+        """The same journals as they would be with more facts about brakes."""
+        found = Journals(self.store, self.rules_of, self.now, self._at)
+        found.book = self.book.supposing(facts, self.now, actor)
+        return found
 
     def _decided(self, partition: str, rules: Rules[Any, Any, Any], state: Any) -> Decision | None:
         attended = self.attendance(partition)

@@ -4,7 +4,6 @@ Each shows what it covers before it does anything, and records one fact with act
 """
 
 import functools
-from collections.abc import Mapping
 from typing import Any
 
 import click
@@ -14,6 +13,7 @@ from tidegate.app.asks import AskReport, OperatorRequest, prepare, record
 from tidegate.cli.live import actor, confirmed, journals, opened
 from tidegate.cli.moment import ahead
 from tidegate.cli.prompt import ALWAYS, FREE
+from tidegate.cli.render.consequence_text import consequence_words
 from tidegate.cli.render.worker_text import tell_unattended
 from tidegate.cli.setting_options import database_option
 from tidegate.cli.shape import Act
@@ -121,21 +121,8 @@ _DONE = {Verb.APPROVE: "approved", Verb.REJECT: "rejected", Verb.REVOKE: "revoke
 
 def _follows(report: AskReport) -> str:
     """What a request leads to, in words; empty: nothing moves by it."""
-    leads = report.leads_to
-    parts = [
-        (leads.returns, f"rolls back {{}} to {leads.returns_to}"),
-        (leads.starts, "starts {} at once"),
-        (leads.again, "begins again with {}"),
-    ]
-    said = [words.format(_in_groups(some)) for some, words in parts if some]
+    said = consequence_words(report.leads_to)
     return f"; {'; '.join(said)}" if said else ""
-
-
-def _in_groups(some: Mapping[str, int]) -> str:
-    return ", ".join(
-        counted(number, "target") + (f" in {group}" if group else "")
-        for group, number in some.items()
-    )
 
 
 def _simple(

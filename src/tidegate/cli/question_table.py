@@ -20,11 +20,16 @@ _ALWAYS = "always"
 _NEVER = "never"
 _YES = "needs `--yes`"
 _GOES_ON = "goes on"
+_MOVES = f"{_MANY}, if something starts at once"
 _CLUSTERS = f"for more than {FREE} clusters"
 
 _LABELS = Question("labels at OpenShift Cluster Manager", _CLUSTERS, _YES)
-_BRAKE = Question("records a brake: less starts", _MANY, _GOES_ON)
-_LIFT = Question("records that a brake is lifted: other gates stay", _NEVER, _GOES_ON)
+_BRAKE = Question(
+    "records a brake: less starts",
+    _MANY,
+    f"{_GOES_ON}; with `--replace` it {_YES} where more starts than before",
+)
+_LIFT = Question("records that a brake is lifted: more may start", _MOVES, _YES)
 _FILES = Question("files of a repository; a branch, a merge request", "before it pushes", _YES)
 _WORKER = Question("records; with `--act` also the outside, as the rules allow", _NEVER, _GOES_ON)
 
@@ -41,7 +46,7 @@ QUESTIONS: dict[str, Question] = {
     "hold add": _BRAKE,
     "hold remove": _LIFT,
     "freeze add": _BRAKE,
-    "freeze exempt": Question("records an exception: other gates stay", _NEVER, _GOES_ON),
+    "freeze exempt": Question("records an exception: more may start", _MOVES, _YES),
     "freeze remove": _LIFT,
     "block add": _BRAKE,
     "block remove": _LIFT,
@@ -51,9 +56,10 @@ QUESTIONS: dict[str, Question] = {
         f"{_GOES_ON}; to push it {_YES}",
     ),
     "unpin": Question(
-        "records that a brake is lifted; of shards: files of a repository, a merge request",
-        "before it pushes",
-        f"{_GOES_ON}; to push it {_YES}",
+        "records that a brake is lifted: more may start; of shards: files of a repository, a merge"
+        " request",
+        f"{_MOVES}; before it pushes",
+        _YES,
     ),
     "free": Question(
         "records that places are free: others may start",

@@ -69,13 +69,7 @@ def set_brake(
 ) -> BrakeReport:
     """Record a brake, and say which workers it binds where it covers something."""
     request, now = checked.request, journals.now
-    fact = Braked(
-        brake=request.brake,
-        name=request.name,
-        document=checked.document,
-        reason=request.reason,
-    )
-    journals.store.append(PARTITION, [JournalNote(now, actor, fact)])
+    journals.store.append(PARTITION, [JournalNote(now, actor, checked.fact())])
     spans = spans_ahead(checked.brakes, now)
     first = spans[0] if spans else None
     led = [each for each in journals.workers() if each.leader is not None]
@@ -117,14 +111,19 @@ def lift_brakes(
     )
 
 
-def exempt(
-    journals: Journals, freeze: str, exception: FreezeException, actor: str
-) -> ExemptionReport:
-    """Exempt targets from a freeze, for a time."""
+def exemption(journals: Journals, freeze: str, exception: FreezeException) -> Braked:
+    """The fact that exempts targets from a freeze; UserError if it cannot be read."""
     known = find_brake(journals, "freeze", freeze)
     before = list(known.document.get("exceptions", []))
     document = {**known.document, "exceptions": [*before, plain(exception)]}
     read_brake("freeze", document, journals.now)
-    fact = Braked(brake="freeze", name=freeze, document=document, reason=exception.reason)
+    return Braked(brake="freeze", name=freeze, document=document, reason=exception.reason)
+
+
+def exempt(
+    journals: Journals, freeze: str, exception: FreezeException, actor: str
+) -> ExemptionReport:
+    """Exempt targets from a freeze, for a time."""
+    fact = exemption(journals, freeze, exception)
     journals.store.append(PARTITION, [JournalNote(journals.now, actor, fact)])
     return ExemptionReport(freeze=freeze, exception=exception)

@@ -4,6 +4,7 @@ import msgspec
 
 from tidegate.app.brakes.request import CheckedBrake
 from tidegate.app.journals import Decision, Journals
+from tidegate.explain.view import TargetRow
 from tidegate.gates.block import is_like
 from tidegate.gates.brakes import Brakes, Coverages
 from tidegate.gates.freeze import Span
@@ -100,15 +101,19 @@ def reach_of(
     return found, names
 
 
-def _reach(one: Decision, field: str, brakes: Brakes) -> tuple[PartitionReach, set[str]]:
+def covered_rows(one: Decision, field: str, brakes: Brakes) -> list[TargetRow]:
+    """The targets of a partition that a brake covers, or may cover."""
     brakes = msgspec.structs.replace(brakes, kind=kind_of(one.partition))
     coverages = Coverages(brakes, one.rules.labels(one.state))
-    view = one.view
-    covered = [
+    return [
         row
-        for row in view.targets
+        for row in one.view.targets
         if getattr((of := coverages.of(row.name)).surely, field) or getattr(of.perhaps, field)
     ]
+
+
+def _reach(one: Decision, field: str, brakes: Brakes) -> tuple[PartitionReach, set[str]]:
+    view, covered = one.view, covered_rows(one, field, brakes)
     waiting = tuple(row.name for row in covered if row.waits)
     moving = tuple(row.name for row in covered if not row.waits and row.state == "Updating")
     reach = PartitionReach(

@@ -12,6 +12,7 @@ from tidegate.documents.calendar_doc import stretch_from
 from tidegate.documents.reader import Reader
 from tidegate.gates.brakes import Brakes
 from tidegate.journal.brake_state import FIELDS, BrakeRecord
+from tidegate.journal.facts import Braked
 from tidegate.model.document import Part
 from tidegate.model.errors import NotFoundError, UserError
 from tidegate.model.json_text import decode_json
@@ -91,6 +92,15 @@ class CheckedBrake(msgspec.Struct, frozen=True, kw_only=True):
     brakes: Brakes
     # The one of the same name that is on; None: there is none.
     replaces: BrakeRecord | None = None
+
+    def fact(self) -> Braked:
+        """What is recorded when it is set."""
+        return Braked(
+            brake=self.request.brake,
+            name=self.request.name,
+            document=self.document,
+            reason=self.request.reason,
+        )
 
 
 def check_brake(journals: Journals, request: BrakeRequest) -> CheckedBrake:

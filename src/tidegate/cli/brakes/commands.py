@@ -10,16 +10,20 @@ from typing import Any
 import click
 
 from tidegate.app.brakes.change import exempt as exempt_targets
+from tidegate.app.brakes.change import exemption
+from tidegate.app.brakes.release import release
 from tidegate.app.brakes.request import FreezeException, FreezeTimes
 from tidegate.app.brakes.scope import BrakeScope
 from tidegate.cli.brakes.options import (
     add,
+    agreed_to,
     end_of,
     lift,
     request_of,
     said_options,
     scope_of,
     scope_options,
+    yes_option,
 )
 from tidegate.cli.live import actor, journals, opened, whoami
 from tidegate.cli.moment import ahead
@@ -134,10 +138,17 @@ def add_freeze(name: str, expires: str | None, **rest: Any) -> None:
 @click.option("--revision", help="Only for revisions like this: v2, 4.17.*.")
 @click.option("--reason", required=True, help="Why.")
 @click.option("--owner", help="The person who allows it; default: you.")
+@yes_option
 @scope_options
 @database_option
 def exempt(
-    name: str, until: str, revision: str | None, reason: str, owner: str | None, **rest: Any
+    name: str,
+    until: str,
+    revision: str | None,
+    reason: str,
+    owner: str | None,
+    yes: bool,
+    **rest: Any,
 ) -> None:
     """Exempt targets from a freeze, for a time."""
     exception = FreezeException(
@@ -149,6 +160,8 @@ def exempt(
     )
     with opened(rest["database"], writes=True) as store:
         known = journals(store)
+        fact = exemption(known, name, exception)
+        agreed_to(release(known, "freeze", (name,), (fact,), actor()), yes)
         report = exempt_targets(known, name, exception, actor())
         click.echo(f"freeze {report.freeze} has an exception until {report.exception.expires}")
         tell_unattended(known.workers())
@@ -186,19 +199,21 @@ def add_block(revision: str, name: str | None, expires: str | None, **rest: Any)
     add(rest["database"], request, yes=rest["yes"], creates=rest["creates"])
 
 
-def remover(kind: str, text: str, example: str) -> click.Command:
-    """The command that lifts brakes of one kind."""
+def remover(kind: str, text: str, example: str, *, stops: bool = False) -> click.Command:
+    """The command that lifts brakes of one kind; `stops`: less starts then, so it never asks."""
 
     @click.command(cls=Act, examples=example, help=text)
     @click.argument("names", nargs=-1, required=True)
     @click.option("--reason", default="", help="Why; kept in the journal.")
     @database_option
-    def remove(names: tuple[str, ...], reason: str, database: str) -> None:
+    def remove(
+        names: tuple[str, ...], reason: str, database: str, *, yes: bool | None = None
+    ) -> None:
         plain = tuple(map(bare, names))
         with opened(database, writes=True) as store:
-            lift(store, kind, plain, reason)
+            lift(store, kind, plain, reason, yes=yes)
 
-    return remove
+    return remove if stops else yes_option(remove)
 
 
 remove_hold = remover(

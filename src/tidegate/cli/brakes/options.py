@@ -8,9 +8,10 @@ import msgspec
 
 from tidegate.app.brakes.change import lift_brakes, set_brake
 from tidegate.app.brakes.reach import brake_reach
+from tidegate.app.brakes.release import BrakeRelease, lift_release, release
 from tidegate.app.brakes.request import BrakeRequest, BrakeWord, check_brake
 from tidegate.app.brakes.scope import BrakeScope, LabelSelector
-from tidegate.cli.brakes.reach_text import lift_lines, reach_lines, set_line
+from tidegate.cli.brakes.reach_text import lift_lines, reach_lines, release_lines, set_line
 from tidegate.cli.live import actor, confirmed, create_option, journals, opened, whoami
 from tidegate.cli.moment import ahead
 from tidegate.cli.render.worker_text import tell_unattended
@@ -35,6 +36,9 @@ def scope_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
+yes_option = click.option("--yes", is_flag=True, help="Do not ask.")
+
+
 def said_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """The owner of a brake, its reason, and its end."""
     for option in (
@@ -42,7 +46,7 @@ def said_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--owner", help="The person to ask about it; default: you."),
         click.option("--expires", metavar="WHEN", help="A time, or from now on: 2h, 3d."),
         click.option("--replace", is_flag=True, help="Replace a brake of this name."),
-        click.option("--yes", is_flag=True, help="Do not ask."),
+        yes_option,
         create_option,
     ):
         command = option(command)
@@ -93,6 +97,9 @@ def add(database: str, request: BrakeRequest, *, yes: bool, creates: bool) -> No
     with opened(database, writes=True, creates=creates) as store:
         known = journals(store)
         checked = check_brake(known, request)
+        if checked.replaces is not None:
+            names = (request.name,)
+            agreed_to(release(known, request.brake, names, (checked.fact(),), actor()), yes)
         reach = brake_reach(known, checked)
         lines = list(reach_lines(reach, request, known.now))
         for line in lines[:-1]:
@@ -102,9 +109,25 @@ def add(database: str, request: BrakeRequest, *, yes: bool, creates: bool) -> No
         click.echo(set_line(set_brake(known, checked, actor(), covered), known.now))
 
 
-def lift(store: Store, brake: str, names: tuple[str, ...], reason: str) -> None:
-    """Lift brakes, and say how long each was on."""
+def agreed_to(found: BrakeRelease, yes: bool) -> None:
+    """Say what follows if brakes are lifted, and ask if it is much; nothing if nothing moves."""
+    lines = list(release_lines(found))
+    for line in lines[:-1]:
+        click.echo(line, err=True)
+    if lines:
+        confirmed(lines[-1], found.moved, yes)
+
+
+def lift(
+    store: Store, brake: str, names: tuple[str, ...], reason: str, *, yes: bool | None
+) -> None:
+    """Say what follows if brakes are lifted, ask if it is much, and lift them.
+
+    `yes` is None where less starts then: there is nothing to ask about.
+    """
     known = journals(store)
+    if yes is not None:
+        agreed_to(lift_release(known, brake, names, actor()), yes)
     report = lift_brakes(known, brake, names, reason, actor())
     for line in lift_lines(report):
         click.echo(line)

@@ -4,7 +4,9 @@ from collections.abc import Iterator
 
 from tidegate.app.brakes.change import BrakeReport, LiftReport
 from tidegate.app.brakes.reach import BrakeReach, FreezeSpan, PartitionReach
+from tidegate.app.brakes.release import BrakeRelease
 from tidegate.app.brakes.request import BrakeRequest
+from tidegate.cli.render.consequence_text import consequence_words
 from tidegate.cli.render.worker_text import leader_words
 from tidegate.model.counted import counted
 from tidegate.model.time import Instant, format_age, format_second, parse_instant
@@ -82,6 +84,16 @@ def _blocked(reach: BrakeReach, request: BrakeRequest) -> Iterator[str]:
             what = counted(len(each.withdrawn), "upgrade")
             yield f"{each.partition}: takes back {what} not started: {', '.join(each.withdrawn)}"
     yield f"{request.revision} will not start in {counted(len(reach.rollouts), 'rollout')}"
+
+
+def release_lines(release: BrakeRelease) -> Iterator[str]:
+    """What follows if brakes are lifted; nothing, where nothing moves."""
+    for each in release.rollouts:
+        yield f"{each.partition}: {'; '.join(consequence_words(each.leads_to))}"
+    if release.rollouts:
+        where = counted(len(release.rollouts), "rollout")
+        what = f"{counted(release.moved, 'target')} in {where}"
+        yield f"{what} no longer held by {release.brake} {', '.join(release.names)}"
 
 
 def set_line(report: BrakeReport, now: Instant) -> str:

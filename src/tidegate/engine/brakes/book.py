@@ -26,6 +26,7 @@ from tidegate.gates.hold import Hold
 from tidegate.gates.scope import EVERYTHING, kind_of
 from tidegate.journal.brake_state import FIELDS, PARTITION, BrakeState, fold_brake
 from tidegate.journal.chain import Break, follows
+from tidegate.journal.fact import Fact
 from tidegate.journal.keys import target_of
 from tidegate.model.problem import Problems
 from tidegate.model.time import SECOND, Duration, Instant
@@ -68,6 +69,14 @@ class BrakeBook:
         with self._lock:
             self._catch_up()
             return self._state
+
+    def supposing(self, facts: Iterable[Fact], at: Instant, actor: str) -> "BrakeBook":
+        """A book of its own, as it would be with more facts in the journal."""
+        found = BrakeBook(self._store, self._sources)
+        state = found.state()
+        for fact in facts:
+            fold_brake(state, at, fact, actor)
+        return found
 
     def read(self, now: Instant) -> Brakes:
         """All brakes that are on, as of now; no claims yet."""

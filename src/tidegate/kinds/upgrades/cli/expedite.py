@@ -112,4 +112,5 @@ remove_expedite = remover(
     "expedite",
     "Let versions wait again for soak and windows; requested upgrades continue.",
     "tidegate expedite remove 4.21.3",
+    stops=True,
 )

@@ -310,7 +310,7 @@ def unpin(
     """
     if not (shards or every or environments):
         _no_files(proposing)
-        _lift(names, reason, merged)
+        _lift(names, reason, merged, yes=proposing.yes)
         return
     if len(names) > 1:
         raise click.UsageError("one integration at a time; its shards go with --shard")
@@ -324,7 +324,7 @@ def unpin(
     _carry_out(bundle, plan, proposing, "unpin", output)
 
 
-def _lift(names: tuple[str, ...], reason: str, merged: Merged) -> None:
+def _lift(names: tuple[str, ...], reason: str, merged: Merged, *, yes: bool) -> None:
     from tidegate.cli.brakes.options import lift
     from tidegate.cli.live import opened
     from tidegate.model.errors import UserError
@@ -333,7 +333,7 @@ def _lift(names: tuple[str, ...], reason: str, merged: Merged) -> None:
     plain = tuple(map(bare, names))
     try:
         with opened(merged.settings().database, writes=True) as store:
-            lift(store, "pin", plain, reason)
+            lift(store, "pin", plain, reason, yes=yes)
     except UserError as error:  # no such pin, or no journal
         hint = next(filter(None, (_pinned_in_bundle(name, merged) for name in plain)), "")
         raise click.UsageError(f"{error.text()}{hint}") from None
