@@ -99,6 +99,50 @@ def test_a_worker_that_sees_nothing_is_in_action_required(tmp_path: Path) -> Non
     assert "no answer" not in tidegate(tmp_path, "why", "a").stdout
 
 
+def unseen(folder: Path, name: str, trouble: str, seconds: int = 600) -> None:
+    """A worker leads a rollout, and no round of it ever ended."""
+    store = open_store(str(folder / "tidegate.db"))
+    look = Look(by="host/7", acts=True, trouble=trouble)
+    now, term = SystemClock().now(), Duration(seconds * SECOND)
+    assert store.lease(name, look.by, now, term, look) is not None
+    store.close()
+
+
+def test_a_rollout_that_was_never_read_is_shown_with_its_reason(tmp_path: Path) -> None:
+    """In every view: a rollout that is not listed would seem not to be there."""
+    ago(tmp_path, 0)
+    for name in ("integrations/x@prod.ns", "integrations/y@prod.ns"):
+        unseen(tmp_path, name, "rules.yaml:3: no such limit")
+    unseen(tmp_path, "simulated/other", "")  # its first round is on its way
+    said = "worker host/7 cannot see it (rules.yaml:3: no such limit): integrations/x@prod.ns,"
+    said += " integrations/y@prod.ns, of which nothing is known"
+    done = tidegate(tmp_path, "status").stdout
+    assert said in done.splitlines()
+    assert "Action required: 2 rollouts that cannot be read" in done
+    assert "other" not in done
+    (row,) = [line.split() for line in done.splitlines() if line.startswith("integrations ")]
+    assert row == ["integrations", "2", *("0",) * 6]
+    found = json.loads(tidegate(tmp_path, "status", "-o", "json").stdout)
+    mine = [each for each in found["workers"] if each["partition"] == "integrations/x@prod.ns"]
+    assert [(each["leader"], each["lookedAt"]) for each in mine] == [("host/7", None)]
+    listed = tidegate(tmp_path, "get", "rollouts")
+    assert said in listed.stderr
+    assert "integrations/x@prod.ns" not in listed.stdout
+    data = json.loads(tidegate(tmp_path, "get", "rollouts", "-o", "json").stdout)
+    assert [each["partition"][-8:] for each in data["unseen"]] == ["@prod.ns"] * 2
+    for args in (("show", "x"), ("why", "integrations/x@prod.ns"), ("pause", "x")):
+        refused = tidegate(tmp_path, *args)
+        assert refused.returncode == 1, refused.stdout
+        assert "rules.yaml:3: no such limit" in refused.stderr
+
+
+def test_a_rollout_that_was_never_read_is_not_shown_for_ever(tmp_path: Path) -> None:
+    """Once no worker leads it, it may be one that is not declared any more."""
+    ago(tmp_path, 0)
+    unseen(tmp_path, "integrations/x@prod.ns", "rules.yaml:3: no such limit", seconds=0)
+    assert "integrations" not in tidegate(tmp_path, "status").stdout
+
+
 def test_a_worker_that_looks_is_shown_now(tmp_path: Path) -> None:
     """Its last round is a moment ago: what is due by now is."""
     ago(tmp_path, 2 * HOUR)

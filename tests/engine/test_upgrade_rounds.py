@@ -1,5 +1,6 @@
 """Organisations managed by real workers, in virtual time, on simulated clusters."""
 
+import asyncio
 import json
 import re
 from collections import Counter
@@ -10,11 +11,15 @@ import pytest
 from click.testing import CliRunner
 
 from tests.upgrades_live import Scene, example
+from tidegate.app.documents import StatusReport
+from tidegate.app.journals import Journals
+from tidegate.app.rollouts import status
 from tidegate.cli.main import cli
 from tidegate.engine.round import RoundResult
 from tidegate.journal.chain import JournalNote, genesis
 from tidegate.journal.chain import verify as chain_holds
 from tidegate.journal.facts import Braked
+from tidegate.kind_table import rules_of
 from tidegate.kinds.upgrades.app.read.organisations import (
     PublishingOrganisations,
     read_organisations,
@@ -208,6 +213,31 @@ def test_an_environment_that_does_not_answer_moves_nothing_and_is_reported() -> 
     scene.live(2)
     assert made(scene)
     assert any(isinstance(each, RoundResult) and each.outcomes for _, each in scene.told)
+
+
+def test_an_organisation_that_never_could_be_read_is_in_status_while_it_is_led() -> None:
+    """A real worker leaves why beside its lease; once it can read it, that is over."""
+    luck = FaultDraw(OcmFaults(permille={OcmFault.ERROR: 1000}))
+    scene = Scene(example(), luck=luck)
+
+    async def seen() -> StatusReport:
+        worker = scene.worker()
+        task = asyncio.create_task(worker.run())
+        await asyncio.sleep(1800)
+        found = status(Journals(scene.store, rules_of, scene.now()))
+        worker.stop()
+        await task
+        return found
+
+    report = scene.play(seen)
+    assert report.needs["rollouts that cannot be read"] == 2
+    assert report.kinds == {"upgrades": {"rollouts": 2}}
+    assert {each.partition for each in report.workers} == {PAYMENTS, MAPS}
+    assert all("prod cannot be read" in each.trouble for each in report.workers)
+    luck.troubles = OcmFaults()
+    report = scene.play(seen)
+    assert "rollouts that cannot be read" not in report.needs
+    assert report.kinds["upgrades"]["rollouts"] == 2
 
 
 def alone(**fields: Any) -> dict[str, Any]:

@@ -94,6 +94,8 @@ class RolloutList(Document, frozen=True, kw_only=True):
     """What is going out, of every kind, and how far it is."""
 
     items: tuple[RolloutItem, ...]
+    # Those that a worker leads and cannot see, and of which nothing is known.
+    unseen: tuple[PartitionWorker, ...] = ()
 
 
 class PlannedClaim(Part, frozen=True):

@@ -11,7 +11,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from tidegate.app.workers import Attendance, PartitionWorker, attendance
+from tidegate.app.workers import Attendance, PartitionWorker, attendance, trouble_lines
 from tidegate.engine.brakes.book import BrakeBook
 from tidegate.engine.kind import Rules
 from tidegate.engine.others import OtherStates
@@ -21,7 +21,7 @@ from tidegate.gates.scope import kind_word
 from tidegate.journal.brake_state import PARTITION as BRAKES
 from tidegate.journal.fact import Fact
 from tidegate.journal.lease import KeptLease
-from tidegate.model.errors import NotFoundError
+from tidegate.model.errors import NotFoundError, OutsideError
 from tidegate.model.problem import nearest, nearest_or_all
 from tidegate.model.target import bare
 from tidegate.model.time import Instant
@@ -84,6 +84,17 @@ class Journals:
         """The worker of every partition there is."""
         return tuple(self.attendance(each).worker for each in self.names())
 
+    @cached_property
+    def unseen(self) -> tuple[PartitionWorker, ...]:
+        """Partitions that a worker leads and cannot see, and of which nothing is known."""
+        led = [
+            each
+            for each, record in self._leases.items()
+            if record.runs(self.now) and record.look is not None and record.look.trouble
+        ]
+        found = (self.attendance(each).worker for each in led if each != BRAKES)
+        return tuple(each for each in found if each.saw_nothing and not self.read(each.partition))
+
     def names(self, kind: str = "") -> list[str]:
         """The partitions there are, of one kind or of all."""
         every = (each for each in self.store.partitions() if each != BRAKES)
@@ -131,6 +142,7 @@ class Journals:
             found = self.read(each)
             if found is not None:
                 return found
+        self._refuse_unseen(wanted)
         known = [each.partition for each in self.all()]
         raise NotFoundError("rollout", wanted, nearest_or_all(wanted, known, "none yet"))
 
@@ -144,6 +156,7 @@ class Journals:
             found = self.read(each)
             if found is not None:
                 return found, None, ()
+        self._refuse_unseen(name.removeprefix("rollout/"))
         wanted = bare(name)
         every = [(each, each.view) for each in self.all()]
         mine = [
@@ -162,6 +175,12 @@ class Journals:
         if not every:
             hint = "nothing was decided yet; `tidegate run` and `tidegate serve` do"
         raise NotFoundError("rollout or target", wanted, hint)
+
+    def _refuse_unseen(self, name: str) -> None:
+        """OutsideError says why nothing is known of a partition that a worker cannot see."""
+        workers = {each.partition: each for each in self.unseen}
+        for each in called(list(workers), name):
+            raise OutsideError(next(trouble_lines([workers[each]], self.now)))
 
     def stopped_by(self, one: Decision) -> str:
         """What ended a partition, as its journal has it; empty: nothing did."""

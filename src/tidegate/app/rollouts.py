@@ -19,6 +19,7 @@ from tidegate.app.documents import (
 from tidegate.app.journals import Decision, Journals, target_of
 from tidegate.app.workers import PartitionWorker
 from tidegate.explain.view import PartitionView
+from tidegate.gates.scope import kind_word
 from tidegate.journal.chain import JournalEntry
 from tidegate.journal.fact import UnknownFactError
 from tidegate.model.errors import NotFoundError
@@ -56,6 +57,10 @@ def status(journals: Journals) -> StatusReport:
             needs["mistakes in labels"] += len(view.needs.mistakes)
         if one.worker.leader is not None and one.worker.stale:
             needs["rollouts that cannot be read"] += 1
+    for worker in journals.unseen:
+        workers.append(worker)
+        kinds.setdefault(kind_word(worker.partition), Counter()).update({"rollouts": 1})
+        needs["rollouts that cannot be read"] += 1
     if holds:
         needs["holds"] = len(holds)
     return StatusReport(
@@ -109,7 +114,11 @@ def _is_shut(verdicts: tuple[Verdict, ...], gates: frozenset[Gate]) -> bool:
 def rollout_list(journals: Journals, name: str = "", kind: str = "") -> RolloutList:
     """What is going out, of every kind or of one."""
     found = [journals.find(name)] if name else list(journals.all(kind))
-    return RolloutList(items=tuple(rollout_item(each) for each in found))
+    unseen = [] if name else journals.unseen
+    return RolloutList(
+        items=tuple(rollout_item(each) for each in found),
+        unseen=tuple(each for each in unseen if kind in ("", kind_word(each.partition))),
+    )
 
 
 def rollout_item(one: Decision) -> RolloutItem:

@@ -46,6 +46,11 @@ class PartitionWorker(Part, frozen=True, kw_only=True):
     trouble: str = ""
 
     @property
+    def saw_nothing(self) -> bool:
+        """Whether its worker cannot see it, and no worker ever did: nothing is known of it."""
+        return self.leader is not None and bool(self.trouble) and self.looked_at is None
+
+    @property
     def moves(self) -> bool:
         """Whether what may start is started."""
         return self.leader is not None and self.acts is not False and not self.stale
@@ -91,7 +96,13 @@ def _written_at(store: Store, partition: str) -> Instant | None:
 
 def trouble_lines(workers: Iterable[PartitionWorker], now: Instant) -> Iterator[str]:
     """What is not shown as it is now, and why; what none acts on."""
-    for some in grouped(each for each in workers if each.stale):
+    known = list(workers)
+    never = [each for each in known if each.saw_nothing]
+    for why in dict.fromkeys(each.trouble for each in never):
+        for some in grouped(each for each in never if each.trouble == why):
+            names = f"{named([each.partition for each in some])}, of which nothing is known"
+            yield f"worker {some[0].leader} cannot see it ({why}): {names}"
+    for some in grouped(each for each in known if each.stale):
         leader, names = some[0].leader, named([each.partition for each in some])
         looked = [parse_instant(each.looked_at) for each in some if each.looked_at is not None]
         moment = ""

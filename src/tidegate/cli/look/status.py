@@ -155,7 +155,7 @@ get_claims = _getter("claims", "List the holders of budgets and mutexes.")
 
 def _list(found: RolloutList, output: str, no_headers: bool, colour: bool) -> None:
     now = clock().now()
-    for line in trouble_lines([each.worker for each in found.items], now):
+    for line in trouble_lines([*(each.worker for each in found.items), *found.unseen], now):
         click.echo(line, err=True)
     if output == "name":
         for one in found.items:
