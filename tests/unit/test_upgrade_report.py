@@ -12,7 +12,7 @@ from tests.upgraded import NOW, hosted, kept, world
 from tidegate.kinds.upgrades.app.read.document import read_world_document
 from tidegate.kinds.upgrades.app.read.world import FleetReading
 from tidegate.kinds.upgrades.app.report import FleetReport, report_fleet, report_history
-from tidegate.kinds.upgrades.cli.text.report import history_rows, report_rows
+from tidegate.kinds.upgrades.cli.text.report import history_rows, problem_lines, report_rows
 from tidegate.kinds.upgrades.cli.text.report_page import report_page
 from tidegate.kinds.upgrades.core.explain.report import CHOSEN, sections
 from tidegate.kinds.upgrades.core.rules.decide import decide
@@ -106,6 +106,20 @@ def test_what_excludes_a_cluster_is_data_label_by_label() -> None:
         '"0 48 * * *" is not a schedule: hour: 48 is not between 0 and 23; write when upgrades may'
         ' start, as "0 9 * * 1-4" (UTC)'
     )
+
+
+def test_what_excludes_clusters_is_printed_in_full_beneath_the_table() -> None:
+    """The column of a table is cut at the edge of a terminal; a label at fault is not."""
+    wrong = {"soak-days": "two", "schedule": "0 48 * * *"}
+    asked = world({"name": "a", "labels": wrong}, {"name": "b", "omit": ["channel"]}, {"name": "c"})
+    found = list(problem_lines(reported(asked), 60))
+    assert max(map(len, found)) <= 60
+    assert [line for line in found if line[0] == "✗"] == [
+        '✗ cluster/a  soak-days: "two" is not a whole number; write a',
+        '✗ cluster/a  schedule: "0 48 * * *" is not a schedule: hour:',
+        "✗ cluster/b  excluded, its description by OpenShift Cluster",
+    ]
+    assert " ".join(" ".join(found).split()).endswith("Manager cannot be used: channel missing")
 
 
 @pytest.mark.parametrize(

@@ -117,3 +117,15 @@ def say(line: str, colour: bool) -> None:
         for word, name in _BY_WORD.items():
             line = line.replace(word, click.style(word, fg=name))
     click.echo(line, color=colour)
+
+
+def hung(text: str, indent: int, width: int | None) -> Iterator[str]:
+    """A line whose further lines begin where its last column does; nothing is cut."""
+    if width is None or len(text) <= width:
+        yield text.rstrip()
+        return
+    from textwrap import wrap
+
+    head, rest = text[:indent], text[indent:]
+    for at, line in enumerate(wrap(rest, width - indent, break_on_hyphens=False)):
+        yield f"{head if not at else ' ' * indent}{line}"

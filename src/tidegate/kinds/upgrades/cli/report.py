@@ -15,6 +15,7 @@ from tidegate.kinds.upgrades.cli.text.report import (
     HISTORY_FIELDS,
     head_of,
     history_rows,
+    problem_lines,
     report_rows,
 )
 
@@ -57,7 +58,10 @@ def _show_report(fleet: FleetReading, output: str, colour: bool) -> None:
     elif output == "json":
         emit(found, output)
     else:
-        for text in layout(head_of(FIELDS), report_rows(found), terminal_width()):
+        width = terminal_width()
+        problems = list(problem_lines(found, width))
+        table = layout(head_of(FIELDS), report_rows(found), width)
+        for text in (*table, *([""] if problems else []), *problems):
             say(text, colour)
     finish(found)
 

@@ -6,7 +6,10 @@ The number is in days of clusters, of the workload that is furthest behind; the 
 have soaked.
 """
 
-from tidegate.explain.table import Row
+from collections.abc import Iterator
+
+from tidegate.cli.output import hung
+from tidegate.explain.table import BENEATH, Row
 from tidegate.kinds.upgrades.app.report import (
     FleetReport,
     OfferedVersion,
@@ -30,6 +33,15 @@ def report_rows(document: FleetReport) -> list[Row]:
     return [
         report_cells(one, each.name) for each in document.organizations for one in each.clusters
     ]
+
+
+def problem_lines(document: FleetReport, width: int | None) -> Iterator[str]:
+    """Why clusters are excluded, in full: every label at fault."""
+    for org in document.organizations:
+        for one in org.clusters:
+            labels = [f"{each.label or 'labels'}: {each.message}" for each in one.problems]
+            for text in labels or ([one.excluded] if one.excluded is not None else []):
+                yield from hung(f"✗ cluster/{one.cluster}  {text}", len(BENEATH), width)
 
 
 def report_cells(one: ReportedCluster, ocm: str) -> Row:

@@ -1,8 +1,8 @@
 """An organisation on one screen: blocks, inheritance, sectors, clusters."""
 
 from collections.abc import Iterator, Sequence
-from textwrap import wrap
 
+from tidegate.cli.output import hung
 from tidegate.explain.table import BENEATH, Row, layout
 from tidegate.kinds.upgrades.app.owners.status import (
     InheritedOrganisation,
@@ -43,9 +43,9 @@ def _organisation(
     words = organisation_words(one.name, (each.phase for each in one.clusters))
     rules = " · by the rules of AUS" if one.rules == RuleSet.COMPAT.value else ""
     head = f"{PARTITION}/{one.environment}/{one.org} · {words}{rules}"
-    yield from _hung(head, len(BENEATH), width)
+    yield from hung(head, len(BENEATH), width)
     for each in one.problems:
-        yield from _hung(f"✗ {each}", 2, width)
+        yield from hung(f"✗ {each}", 2, width)
     yield ""
     yield from _declared(one, width)
     if one.sectors:
@@ -67,7 +67,7 @@ def _declared(one: OrganisationStatus, width: int | None) -> Iterator[str]:
     for name, items in rows.items():
         for at, text in enumerate(items or ["none"]):
             head = (name if not at else "").ljust(size)
-            yield from _hung(f"{head}{text}", size, width)
+            yield from hung(f"{head}{text}", size, width)
 
 
 def _block(one: VersionBlock) -> str:
@@ -126,10 +126,10 @@ def _table(
     for row, text in rows:
         cells = _padded(row, sizes)
         if beside:
-            yield from _hung("  ".join((*cells, text)), taken, width)
+            yield from hung("  ".join((*cells, text)), taken, width)
         else:
             yield from layout(cells, [cells], width, headed=False)
-            yield from _hung(f"{BENEATH}{text}", len(BENEATH), width)
+            yield from hung(f"{BENEATH}{text}", len(BENEATH), width)
 
 
 def _padded(row: Row, sizes: Sequence[int]) -> Row:
@@ -168,13 +168,3 @@ def _wide(one: StatusCluster) -> Row:
 
 def _without(row: Row, at: int) -> Row:
     return (*row[:at], *row[at + 1 :])
-
-
-def _hung(text: str, indent: int, width: int | None) -> Iterator[str]:
-    """A line whose further lines begin below its last column; nothing is cut."""
-    if width is None or len(text) <= width:
-        yield text.rstrip()
-        return
-    head, rest = text[:indent], text[indent:]
-    for at, line in enumerate(wrap(rest, width - indent, break_on_hyphens=False)):
-        yield f"{head if not at else ' ' * indent}{line}"
