@@ -13,7 +13,7 @@ import subprocess
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
@@ -91,8 +91,17 @@ class Guard:
 class Process:
     """A server that can be killed and started again."""
 
-    def __init__(self, name: str, command: list[str], folder: Path, guard: "Guard") -> None:
+    def __init__(
+        self,
+        name: str,
+        command: list[str],
+        folder: Path,
+        guard: "Guard",
+        settings: Mapping[str, str] | None = None,
+    ) -> None:
+        """`settings` are put into its environment."""
         self._guard = guard
+        self._environment = {**os.environ, **(settings or {})}
         self.name = name
         self.log = folder / f"{name}.log"
         self._command = command
@@ -101,7 +110,9 @@ class Process:
     def start(self) -> None:
         """Start it; its log goes on."""
         with self.log.open("ab") as out:
-            self._running = subprocess.Popen(self._command, stdout=out, stderr=out)
+            self._running = subprocess.Popen(
+                self._command, stdout=out, stderr=out, env=self._environment
+            )
         self._guard.watch(self._running.pid)
 
     def kill(self) -> None:
@@ -283,6 +294,12 @@ class Kubernetes:
         for name in fresh:
             self._planes[name].wait()
         return [self._planes[name] for name in names]
+
+    def program(self, name: str, command: list[str], **settings: str) -> Process:
+        """Start another program beside them; `settings` are put into its environment."""
+        process = Process(name, command, self._folder, self._guard, settings)
+        self._run(process)
+        return process
 
     def controllers(self, plane: ControlPlane) -> None:
         """Start the controllers of a control plane, once."""
