@@ -1,54 +1,127 @@
-"""What looking ahead costs: the fleet of `upgrades`, with its rules run ahead for four weeks.
+"""What looking ahead costs: fleets with their rules run ahead, and the whole of `lint`.
 
-Every *look* is a whole decision at a moment at which something may change; *steps* are the upgrades
-that are foreseen, of clusters and of node pools.
+*calm* is the fleet of `upgrades`, for four weeks: most of it waits for soak that never comes.
+*moving* has eight sectors, one behind the other, with three upgrades at once in each, and mutexes
+that six clusters share: nearly all of it is upgraded, within three months. A *look* is a moment at
+which something may change, *decided* how many clusters are decided on in all looks together;
+*steps* are the upgrades that are foreseen, of clusters and of node pools.
 """
 
 from collections.abc import Callable
 from functools import partial
+from itertools import pairwise
+from typing import Any
 
 import msgspec
 
 from bench.table import Report, count, draw, figure
 from bench.timing import Effort, best_ms
-from bench.upgrades import SIZES, fleet
+from bench.upgrades import SIZES, WORKLOADS, fleet
 from tidegate.kinds.upgrades.core.foresight.forecast import forecast
 from tidegate.kinds.upgrades.core.foresight.pace import UpgradePace
+from tidegate.kinds.upgrades.core.lint.lint import lint
 from tidegate.kinds.upgrades.wire.modes import read_upgrades
 from tidegate.model.time import SECOND, Duration
 
 WEEKS = 4
-PACE = UpgradePace(horizon=Duration(WEEKS * 7 * 24 * 3600 * SECOND))
+CALM = UpgradePace(horizon=Duration(WEEKS * 7 * 24 * 3600 * SECOND))
+CALM_MAX = 5_000
+MOVING_SIZES = (150, 600, 2_500)
+SECTORS = tuple(f"s{i}" for i in range(8))
+# More than this at once in a sector would be done in days.
+LIMIT = "3"
+VERSIONS = ("4.14.10", "4.14.11", "4.14.12", "4.15.3", "4.15.4", "4.16.1")
+SCHEDULES = ("* * * * *", "30 */3 * * *", "0 8-16 * * 1-4", "0 */4 * * *")
+SOAK_DAYS = ("0", "0", "1", "2")
+# So many clusters have a mutex in common.
+SHARING = 6
 
 
 class Row(msgspec.Struct, frozen=True):
     """One fleet."""
 
+    fleet: str
     clusters: int
     looks: int
+    decided: int
     steps: int
     ms: float
+    # With everything that `lint` finds.
+    lint_ms: float
 
 
 def run(effort: Effort, say: Callable[[str], None]) -> Report:
     """Measure fleets of every size."""
-    rows = []
-    for size in SIZES:
-        if size > max(effort.sizes):
-            continue
-        say(f"forecast: {size:,} clusters")
-        world = read_upgrades(fleet(size)).world
-        ahead = partial(forecast, world, world.now, PACE)
-        outlook = ahead()
-        steps = sum(len(each.legs) for each in outlook.expected.values())
-        rows.append(Row(size, outlook.looks, steps, best_ms(ahead, effort.patience_s)))
+    sizes = [size for size in SIZES if size <= CALM_MAX]
+    rows = [_row("calm", size, fleet(size), CALM, effort, say) for size in sizes]
+    rows += [
+        _row("moving", size, moving(size), UpgradePace(), effort, say) for size in MOVING_SIZES
+    ]
     return Report(rows, [_table(rows)])
+
+
+def _row(
+    name: str,
+    size: int,
+    document: dict[str, Any],
+    pace: UpgradePace,
+    effort: Effort,
+    say: Callable[[str], None],
+) -> Row:
+    say(f"forecast: {size:,} clusters, {name}")
+    world = read_upgrades(document).world
+    ahead = partial(forecast, world, world.now, pace)
+    outlook = ahead()
+    steps = sum(len(each.legs) for each in outlook.expected.values())
+    ms = best_ms(ahead, effort.patience_s)
+    lint_ms = best_ms(partial(lint, world, world.now, pace), effort.patience_s)
+    return Row(name, size, outlook.looks, outlook.decided, steps, ms, lint_ms)
+
+
+def moving(size: int) -> dict[str, Any]:
+    """One organisation of so many clusters that are all upgraded, sector after sector."""
+    labels = {f"sector-deps.{later}": first for first, later in pairwise(SECTORS)}
+    labels |= {f"sector-max-parallel-upgrades.{each}": LIMIT for each in SECTORS}
+    return {
+        "now": "2023-05-10T10:00:00Z",
+        "orgs": [{"id": "o", "name": "O", "labels": labels}],
+        "clusters": [_cluster(i, size) for i in range(size)],
+    }
+
+
+def _cluster(i: int, size: int) -> dict[str, Any]:
+    version = VERSIONS[i * 7 % 3]
+    is_hosted = i % 5 == 0
+    return {
+        "name": f"c{i:05}",
+        "org": "o",
+        "version": version,
+        "available_upgrades": VERSIONS[VERSIONS.index(version) + 1 :],
+        "product": "rosa" if is_hosted else "osd",
+        "hypershift": is_hosted,
+        "node_pools": [{"id": "np", "version": version}] if is_hosted else [],
+        "labels": {
+            "soak-days": SOAK_DAYS[i // 3 % len(SOAK_DAYS)],
+            "workloads": WORKLOADS[i // 2 % len(WORKLOADS)],
+            "schedule": SCHEDULES[i // 7 % len(SCHEDULES)],
+            "sector": SECTORS[i // 11 % len(SECTORS)],
+            "mutexes": f"m{i % (size // SHARING)}",
+        },
+    }
 
 
 def _table(rows: list[Row]) -> str:
     lines = [
-        (count(row.clusters), count(row.looks), count(row.steps), figure(row.ms / 1000))
+        (
+            row.fleet,
+            count(row.clusters),
+            count(row.looks),
+            count(row.decided),
+            count(row.steps),
+            figure(row.ms / 1000),
+            figure(row.lint_ms / 1000),
+        )
         for row in rows
     ]
-    heads = ("CLUSTERS", "LOOKS", "STEPS", "CPU S")
-    return draw(f"Upgrades run ahead for {WEEKS} weeks", heads, lines)
+    heads = ("FLEET", "CLUSTERS", "LOOKS", "DECIDED", "STEPS", "CPU S", "LINT S")
+    return draw("Upgrades run ahead", heads, lines)

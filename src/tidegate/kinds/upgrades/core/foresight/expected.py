@@ -5,7 +5,7 @@ upgrades take their usual time. A step names the gates it waits at, in the order
 goes no further names the first gate that is shut, and says so if time alone will open it some day.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import msgspec
 
@@ -111,23 +111,37 @@ class GateWaits:
         self._shut: dict[str, dict[tuple[StepKind, str, str], dict[Gate, tuple[int, Verdict]]]] = {}
         self._look = 0
 
-    def note(self, plan: UpgradePlan) -> None:
+    def begin(self) -> None:
         """One more look."""
         self._look += 1
-        for option in plan.options:
+
+    def note(self, uuid: str, options: Iterable[Option]) -> None:
+        """What is shut for a cluster."""
+        for option in options:
             step = option.change
             if not isinstance(step, UpgradeStep):
                 continue
-            uuid = plan.members[option.target].cluster.uuid
             for each in option.verdicts:
                 if each.outcome is not Outcome.PASS:
                     mine = self._shut.setdefault(uuid, {}).setdefault(_key(step), {})
                     mine[each.gate] = (self._look, each)
 
+    def again(self, uuid: str, shut: Iterable[Verdict]) -> None:
+        """A gate that was shut for a cluster still is, and says why."""
+        for each in shut:
+            for mine in self._shut.get(uuid, {}).values():
+                if each.gate in mine:
+                    mine[each.gate] = (self._look, each)
+
     def opened(self, uuid: str, step: UpgradeStep) -> tuple[Verdict, ...]:
-        """The gates of a step that starts now, by when they opened; and forget them."""
+        """The gates of a step that starts now, by when they opened; and forget them.
+
+        Of gates that were last seen shut together, those that a clock opens opened first: the
+        others would have been looked at again.
+        """
         mine = self._shut.pop(uuid, {}).get(_key(step), {})
-        return tuple(each for _, each in sorted(mine.values(), key=lambda one: one[0]))
+        ordered = sorted(mine.values(), key=lambda one: (one[0], one[1].until is None))
+        return tuple(each for _, each in ordered)
 
 
 def _key(step: UpgradeStep) -> tuple[StepKind, str, str]:
@@ -174,6 +188,30 @@ def leg_from(
 def _before(cluster: ManagedCluster, pool: str) -> str:
     """The version something has before a step."""
     return next((each.version for each in cluster.node_pools if each.id == pool), cluster.version)
+
+
+def begin_with(
+    plan: UpgradePlan, under_way: Iterable[UpgradeUnderWay]
+) -> dict[str, ExpectedUpgrades]:
+    """Every cluster of a plan by its external id, with what is under way on it."""
+    envs = {each.org.id: each.org.env for each in plan.fleets}
+    found = {
+        each.cluster.uuid: ExpectedUpgrades(each.cluster, envs[each.cluster.org])
+        for each in plan.members
+    }
+    for under in under_way:
+        if under.uuid in found and not under.addon:
+            found[under.uuid].legs.append(leg_of(under, found[under.uuid].cluster))
+    return found
+
+
+def end_with(plan: UpgradePlan, found: Mapping[str, ExpectedUpgrades], *, beyond: bool) -> None:
+    """What keeps every cluster from going further, as the last plan has it."""
+    options: dict[str, list[Option]] = {uuid: [] for uuid in found}
+    for option in plan.options:
+        options[plan.members[option.target].cluster.uuid].append(option)
+    for uuid, expected in found.items():
+        conclude(expected, options[uuid], beyond=beyond)
 
 
 def conclude(expected: ExpectedUpgrades, options: Iterable[Option], *, beyond: bool) -> None:

@@ -5,6 +5,7 @@ cluster is offered once it is upgraded is what others on that version and channe
 where there is none, what it is offered today and is newer still.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from functools import partial
 from heapq import heappop, heappush
@@ -15,7 +16,7 @@ from msgspec.structs import replace
 from tidegate.gates.brakes import Brakes
 from tidegate.kinds.upgrades.core.foresight.pace import UpgradePace
 from tidegate.kinds.upgrades.core.rules.progress import PolicyStage, is_left_over, stage_of
-from tidegate.kinds.upgrades.core.rules.soak import SoakLedger, carried, key_or_least
+from tidegate.kinds.upgrades.core.rules.soak import SoakLedger, key_or_least
 from tidegate.kinds.upgrades.core.schedule.cron import next_after
 from tidegate.kinds.upgrades.core.schedule.schedule import read_schedule
 from tidegate.kinds.upgrades.core.service import PARTITION
@@ -56,14 +57,25 @@ class FleetFuture:
         self._world = replace(world, brakes=_of_others(world.brakes))
         self._began = now
         self._pace = pace
-        self._clusters = list(world.clusters)
+        self._clusters = _as_managed(world)
         self._at = {each.uuid: at for at, each in enumerate(world.clusters)}
+        # Which of them are not what they were at the last look.
+        self._changed: set[int] = set()
         self._offers = _offers(world.clusters)
         self._due: list[tuple[Instant, int, UpgradeUnderWay]] = []
         self._foreseen = 0
         self.ledgers: dict[str, SoakLedger] = dict(world.ledgers)
-        for cluster in world.clusters:
+        for cluster in self._clusters:
             self._foresee(cluster, now)
+
+    def at(self, at: int) -> ManagedCluster:
+        """The cluster at a place of the world, as it is by now."""
+        return self._clusters[at]
+
+    def changed(self) -> set[int]:
+        """The places of clusters that changed since this was asked last."""
+        found, self._changed = self._changed, set()
+        return found
 
     def cluster(self, uuid: str) -> ManagedCluster:
         """A cluster as it is by now."""
@@ -79,6 +91,15 @@ class FleetFuture:
             ledgers=self.ledgers,
             brakes=_kept_fresh(self._world.brakes, now - self._began),
         )
+
+    def is_old(self, now: Instant) -> bool:
+        """Whether clusters were read some time before this moment."""
+        return now == self._began and self._world.read_at is not None
+
+    def doubled(self) -> frozenset[str]:
+        """External ids that several clusters have."""
+        counts = Counter(each.uuid for each in self._clusters)
+        return frozenset(uuid for uuid, number in counts.items() if number > 1)
 
     def under_way(self) -> list[UpgradeUnderWay]:
         """What is under way, whatever ends first."""
@@ -113,10 +134,6 @@ class FleetFuture:
         else:
             return self._start(cluster, step, step.starts_at if step.starts_at is not None else now)
         return None
-
-    def soak_until(self, moment: Instant) -> None:
-        """Let versions soak on the clusters of the last observation, observed all the time."""
-        self.ledgers = {key: carried(each, moment) for key, each in self.ledgers.items()}
 
     def _start(
         self, cluster: ManagedCluster, step: UpgradeStep, starts_at: Instant
@@ -252,7 +269,9 @@ class FleetFuture:
         self._put(with_addon(cluster, addon, partial(_without_plan, ident)))
 
     def _put(self, cluster: ManagedCluster) -> None:
-        self._clusters[self._at[cluster.uuid]] = cluster
+        at = self._at[cluster.uuid]
+        self._clusters[at] = cluster
+        self._changed.add(at)
 
 
 def _with_plan(plan: OcmUpgrade, addon: ClusterAddon) -> ClusterAddon:
@@ -303,6 +322,15 @@ def _offers(clusters: Iterable[ManagedCluster]) -> dict[tuple[str, str, bool], t
 def _place(cluster: ManagedCluster) -> tuple[str, str, bool]:
     """What decides where a cluster can go."""
     return cluster.version, cluster.updates_from, cluster.is_hosted
+
+
+def _as_managed(world: UpgradeWorld) -> list[ManagedCluster]:
+    """All clusters; add-ons only where they are managed."""
+    equipped = {each.id for each in world.orgs if each.addons}
+    return [
+        each if not each.addons or each.org in equipped else replace(each, addons=())
+        for each in world.clusters
+    ]
 
 
 def _of_others(brakes: Brakes) -> Brakes:

@@ -28,7 +28,14 @@ HOLDS = frozenset((Gate.HOLD, Gate.READING))
 class BrakeGates:
     """All brakes, while one plan is made."""
 
-    def __init__(self, brakes: Brakes, fleets: Iterable[OrganisationFleet], now: Instant) -> None:
+    def __init__(
+        self,
+        brakes: Brakes,
+        fleets: Iterable[OrganisationFleet],
+        now: Instant,
+        former: "BrakeGates | None" = None,
+    ) -> None:
+        """Over all clusters; or, after a `former` plan, over those that are being changed."""
         self._brakes = msgspec.structs.replace(brakes, kind=KindOfChange.UPGRADES)
         self._now = now
         self._is_idle = not any(getattr(brakes, field) for field in LISTS)
@@ -36,7 +43,9 @@ class BrakeGates:
         self._names: dict[str, str] = {}
         self._said: dict[tuple[int, str, Instant | None], tuple[Verdict, ...]] = {}
         pairs = [(fleet, member) for fleet in fleets for member in fleet.members]
-        if not self._is_idle:
+        if former is not None:
+            self._covers, self._names = former._covers, former._names
+        elif not self._is_idle:
             self._cover(pairs)
         exposed = [
             (self._holder(member), self._covers[member.cluster.uuid])

@@ -2,21 +2,21 @@
 
 from collections.abc import Iterator
 
+import msgspec
+
 from tidegate.kinds.upgrades.core.channels import next_channel
 from tidegate.kinds.upgrades.core.declared.label_error import LabelError, joined
-from tidegate.kinds.upgrades.core.history import Minima
 from tidegate.kinds.upgrades.core.reasons.upgrade_reasons import UpgradeReason
 from tidegate.kinds.upgrades.core.reasons.version_reasons import VersionReason
 from tidegate.kinds.upgrades.core.rules.addons import AddonUpgrades
 from tidegate.kinds.upgrades.core.rules.brake_gates import BrakeGates
 from tidegate.kinds.upgrades.core.rules.expedite import Expedites
 from tidegate.kinds.upgrades.core.rules.fleet import FleetMember, OrganisationFleet
-from tidegate.kinds.upgrades.core.rules.former_locks import LOCKS
 from tidegate.kinds.upgrades.core.rules.gates import IDLE, VersionGates, lately, why_blocked
+from tidegate.kinds.upgrades.core.rules.locks import UpgradeLocks
 from tidegate.kinds.upgrades.core.rules.plan import CLUSTER_WRONG, OwnerNotice
 from tidegate.kinds.upgrades.core.rules.progress import can_be_taken_back
 from tidegate.kinds.upgrades.core.rules.sector_order import SectorOrder
-from tidegate.kinds.upgrades.core.rules.soak import Days, SoakLedger
 from tidegate.kinds.upgrades.core.step import StepKind, UpgradeStep
 from tidegate.kinds.upgrades.core.versions import VersionError, key_of
 from tidegate.kinds.upgrades.core.world import UpgradeWorld
@@ -31,6 +31,14 @@ _NO_CHANGE = Change(ChangeKind.APPLY)
 Verdicts = tuple[Verdict, ...]
 
 
+class PassGates(msgspec.Struct, frozen=True):
+    """What is asked about every cluster of an organisation."""
+
+    asked: VersionGates
+    ahead: SectorOrder
+    locks: UpgradeLocks
+
+
 class UpgradePass:
     """One organisation, while its clusters are gone through."""
 
@@ -38,17 +46,14 @@ class UpgradePass:
         self,
         world: UpgradeWorld,
         fleet: OrganisationFleet,
-        soak: tuple[Days, Minima | None, SoakLedger],
+        gates: PassGates,
         braking: BrakeGates,
         addons: AddonUpgrades | None,
         now: Instant,
     ) -> None:
-        days, minima, ledger = soak
         self._world = world
         self._now = now
-        self._asked = VersionGates(world, fleet, days, ledger, now)
-        self._ahead = SectorOrder(fleet, minima)
-        self._locks = LOCKS[world.edition](fleet.members, fleet.org_policy)
+        self._asked, self._ahead, self._locks = gates.asked, gates.ahead, gates.locks
         self._braking = braking
         self._addons = addons
         self._expedites = Expedites(world.brakes.expedites, fleet, now)

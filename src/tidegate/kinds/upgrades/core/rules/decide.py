@@ -13,8 +13,10 @@ from tidegate.kinds.upgrades.core.declared.label_error import formerly, joined
 from tidegate.kinds.upgrades.core.rules.addons import AddonUpgrades
 from tidegate.kinds.upgrades.core.rules.agreements import agree
 from tidegate.kinds.upgrades.core.rules.brake_gates import BrakeGates
-from tidegate.kinds.upgrades.core.rules.cluster_pass import UpgradePass
+from tidegate.kinds.upgrades.core.rules.cluster_pass import PassGates, UpgradePass
 from tidegate.kinds.upgrades.core.rules.fleet import OrganisationFleet, gather
+from tidegate.kinds.upgrades.core.rules.former_locks import LOCKS
+from tidegate.kinds.upgrades.core.rules.gates import VersionGates
 from tidegate.kinds.upgrades.core.rules.observations import look
 from tidegate.kinds.upgrades.core.rules.plan import (
     CLUSTER_WRONG,
@@ -23,6 +25,7 @@ from tidegate.kinds.upgrades.core.rules.plan import (
     actions_of,
     recheck_of,
 )
+from tidegate.kinds.upgrades.core.rules.sector_order import SectorOrder
 from tidegate.kinds.upgrades.core.rules.soak import SoakLedger, inherited
 from tidegate.kinds.upgrades.core.schedule.schedule import addon_lead
 from tidegate.kinds.upgrades.core.world import UpgradeWorld
@@ -55,7 +58,12 @@ def decide(world: UpgradeWorld, now: Instant) -> UpgradePlan:
         addons = AddonUpgrades(world, fleet, braking, now) if fleet.org.addons else None
         if addons is not None:
             ledgers |= addons.ledgers
-        passed = UpgradePass(world, fleet, (soak, minima, ledger), braking, addons, now)
+        gates = PassGates(
+            VersionGates(world, fleet, soak, ledger, now),
+            SectorOrder(fleet, minima),
+            LOCKS[world.edition](fleet.members, fleet.org_policy),
+        )
+        passed = UpgradePass(world, fleet, gates, braking, addons, now)
         first = options[-1].target + 1 if options else 0
         for at, member in enumerate(fleet.members, start=first):
             options += passed.look_at(at, member)

@@ -121,17 +121,17 @@ def _fleet(
         clusters = [each if not each.addons else replace(each, addons=()) for each in clusters]
     names = Counter(each.name for each in clusters)
     members = [
-        _member(
+        member_of(
             each,
             own,
             names[each.name] == 1,
-            _wrong(each, uuids),
+            wrong_of(each, uuids),
             world.unread.get(each.uuid),
             now,
         )
         for each in clusters
     ]
-    members.sort(key=_priority)
+    members.sort(key=priority)
     envs = {each.id: each.env for each in world.orgs}
     unverified = tuple(
         each
@@ -158,7 +158,7 @@ def _fleet(
     )
 
 
-def _priority(member: FleetMember) -> tuple[bool, Key | tuple[()], int, str, str]:
+def priority(member: FleetMember) -> tuple[bool, Key | tuple[()], int, str, str]:
     """Lowest version, then fewest soak days, then name; excluded clusters come last."""
     cluster = member.cluster
     try:
@@ -169,7 +169,7 @@ def _priority(member: FleetMember) -> tuple[bool, Key | tuple[()], int, str, str
     return (member.excluded is not None, key, days, cluster.name, cluster.uuid)
 
 
-def _member(
+def member_of(
     cluster: ManagedCluster,
     org_policy: OrganisationPolicy,
     unique: bool,
@@ -177,6 +177,7 @@ def _member(
     unread: str | None,
     now: Instant,
 ) -> FleetMember:
+    """A cluster as it takes part: `wrong` with it, or `unread` of it, excludes it."""
     policy = read_cluster_policy(cluster.labels)
     label_errors = policy.label_errors
     sector = policy.sector if policy.sector in org_policy.sectors else ""
@@ -200,7 +201,7 @@ def _member(
     return FleetMember(cluster, policy, unique, key, on, progress, sector, excluded, label_errors)
 
 
-def _wrong(cluster: ManagedCluster, uuids: Mapping[str, int]) -> str:
+def wrong_of(cluster: ManagedCluster, uuids: Mapping[str, int]) -> str:
     """What is wrong with how OpenShift Cluster Manager describes it, versions apart."""
     if uuids[cluster.uuid] != 1:
         return f"external id {cluster.uuid} stands there twice"

@@ -19,14 +19,19 @@ from tidegate.model.verdict import Verdict, verdict
 class SharedLocks(UpgradeLocks):
     """The mutexes and sectors of one organisation, mutexes shared up to the limit of a sector."""
 
-    def __init__(self, members: Iterable[FleetMember], org_policy: OrganisationPolicy) -> None:
+    def __init__(
+        self,
+        members: Iterable[FleetMember],
+        org_policy: OrganisationPolicy,
+        sizes: Mapping[str, int] | None = None,
+    ) -> None:
         every = tuple(members)
         # By sector and mutex: who has it, and how many would like to.
         self._sharing: dict[tuple[str, str], dict[str, FleetMember]] = {}
         self._likely = Counter(
             (each.sector, mutex) for each in every if each.sector for mutex in each.mutexes
         )
-        super().__init__(every, org_policy)
+        super().__init__(every, org_policy, sizes)
 
     def take(self, member: FleetMember) -> None:
         """The member is upgraded: it has its mutexes, and a place in its sector."""

@@ -1,6 +1,8 @@
 """What each gate says of a cluster, or of a version for it; asked once for all that are alike."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+
+import msgspec
 
 from tidegate.kinds.upgrades.core.declared.label_error import LabelErrors
 from tidegate.kinds.upgrades.core.declared.patterns import first_found
@@ -46,6 +48,23 @@ def not_ready(member: FleetMember) -> Verdict | None:
     return None if member.is_ready else verdict(UpgradeReason.ClusterNotReady, cluster.state)
 
 
+class FleetCounts(msgspec.Struct, frozen=True):
+    """What is counted over all clusters of an organisation."""
+
+    # How many soak a version under a workload right now.
+    running: Mapping[tuple[str, str], int]
+    # Clusters whose upgrade to a version failed, by version.
+    failed: Mapping[str, list[str]]
+    # Clusters of which not everything was read.
+    unread: list[str]
+
+
+def counts_of(fleet: OrganisationFleet, ledger: SoakLedger) -> FleetCounts:
+    """All that is counted over the clusters of an organisation."""
+    unread = sorted(each.called for each in fleet.members if each.progress.unread)
+    return FleetCounts(_running(fleet, ledger), _failed(fleet), unread)
+
+
 class VersionGates:
     """The gates of one organisation, with what they have said already."""
 
@@ -56,6 +75,7 @@ class VersionGates:
         soak: Days,
         ledger: SoakLedger,
         now: Instant,
+        counts: FleetCounts | None = None,
     ) -> None:
         self._world = world
         self._fleet = fleet
@@ -67,9 +87,7 @@ class VersionGates:
         self._soaks: dict[tuple[tuple[str, ...], int, str], Verdict] = {}
         self._offers: dict[str, Verdict] = {}
         self._under_way: dict[tuple[str, str], Verdict] = {}
-        self._running = _running(fleet, ledger)
-        self._failed = _failed(fleet)
-        self._unread = sorted(each.called for each in fleet.members if each.progress.unread)
+        self._counts = counts if counts is not None else counts_of(fleet, ledger)
         self._reading: tuple[Verdict, ...] = ()
         if fleet.org.partial:
             self._reading = (verdict(UpgradeReason.OrgPartlyRead, fleet.org.partial),)
@@ -179,7 +197,7 @@ class VersionGates:
         facts = (version, least, days_text(amount), needed)
         if amount >= needed * DAY:
             return verdict(VersionReason.VersionSoaked, *facts)
-        on = self._running.get((version, least), 0)
+        on = self._counts.running.get((version, least), 0)
         until = self._soaked_at(needed * DAY - amount, on) if on else None
         return verdict(
             VersionReason.VersionSoaking, *facts, on, until=until, estimate=until is not None
@@ -196,12 +214,12 @@ class VersionGates:
         most = self._fleet.org.quarantine_after
         if most <= 0:
             return ()
-        failed = self._failed.get(version, [])
+        failed = self._counts.failed.get(version, [])
         reason, named = VersionReason.VersionTrusted, failed
         if len(failed) >= most:
             reason = VersionReason.VersionQuarantined
-        elif len(failed) + len(self._unread) >= most:  # for all we know, they failed too
-            reason, named = VersionReason.FailuresUnread, self._unread
+        elif len(failed) + len(self._counts.unread) >= most:  # for all we know, they failed too
+            reason, named = VersionReason.FailuresUnread, self._counts.unread
         return (verdict(reason, version, len(failed), most, tuple(named[:_NAMES_MAX])),)
 
     def agreement(self, member: FleetMember, version: str) -> Verdict:

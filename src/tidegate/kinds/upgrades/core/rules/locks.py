@@ -5,7 +5,7 @@ up. A mutex has one holder, in a sector with a limit too; the limit counts all c
 sector, whether they have a mutex or not. Whatever the plan starts is counted at once.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from heapq import nsmallest
 
 from tidegate.kinds.upgrades.core.declared.organisation_policy import OrganisationPolicy
@@ -23,17 +23,23 @@ _NAMES_MAX = 3
 class UpgradeLocks:
     """The mutexes and sectors of one organisation."""
 
-    def __init__(self, members: Iterable[FleetMember], org_policy: OrganisationPolicy) -> None:
+    def __init__(
+        self,
+        members: Iterable[FleetMember],
+        org_policy: OrganisationPolicy,
+        sizes: Mapping[str, int] | None = None,
+    ) -> None:
+        """Of all members; or, with the `sizes` of sectors, of those that are being changed."""
         self._orders = org_policy
         self._holders: dict[str, FleetMember] = {}
         self._busy: dict[str, dict[str, FleetMember]] = {}  # by sector, then external id
-        self._sizes: dict[str, int] = {}
+        self._sizes: dict[str, int] = dict(sizes or {})
         # What was said already. Who holds what only grows, so how many do tells one answer from
         # another; each of them is checked by itself.
         self._said: dict[tuple[object, ...], Verdict] = {}
         lagging: list[FleetMember] = []
         for each in members:
-            if each.sector:
+            if each.sector and sizes is None:
                 self._sizes[each.sector] = self._sizes.get(each.sector, 0) + 1
             if each.progress.is_busy:
                 self.take(each)

@@ -1,6 +1,6 @@
 """The result of a round: every option with its verdicts, the actions, and the service logs."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
@@ -41,7 +41,9 @@ class UpgradePlan(Plan, frozen=True, kw_only=True):
     claims: tuple[Claim, ...] = ()
 
 
-def actions_of(options: list[Option], members: tuple[FleetMember, ...]) -> list[Action]:
+def actions_of(
+    options: list[Option], members: Sequence[FleetMember] | Mapping[int, FleetMember]
+) -> list[Action]:
     """Every option whose verdicts all pass: what is taken back first, upgrades, then the rest."""
     chosen = [each for each in options if all_pass(each.verdicts)]
     return [

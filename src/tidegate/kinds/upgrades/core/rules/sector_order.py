@@ -19,19 +19,45 @@ from tidegate.model.verdict import Verdict, verdict
 NO_SECTOR = verdict(VersionReason.NoSectorBefore)
 
 
+class SlowestMembers:
+    """The cluster of each sector that is furthest behind, workload by workload."""
+
+    def __init__(self, members: Iterable[FleetMember]) -> None:
+        self._lowest: dict[tuple[str, str], FleetMember] = {}
+        self._unsure: dict[str, FleetMember] = {}  # by sector: one that counts for every workload
+        for member in members:
+            if member.sector:
+                self._count(member)
+
+    def of(self, sector: str, workload: str) -> FleetMember | None:
+        """The slowest of a sector with a workload; None: it has no cluster with it."""
+        one, other = self._lowest.get((sector, workload)), self._unsure.get(sector)
+        return _lower(one, other) if other is not None else one
+
+    def _count(self, member: FleetMember) -> None:
+        workloads = member.policy.workloads
+        if workloads is None:
+            self._unsure[member.sector] = _lower(self._unsure.get(member.sector), member)
+            return
+        for workload in workloads:
+            key = (member.sector, workload)
+            self._lowest[key] = _lower(self._lowest.get(key), member)
+
+
 class SectorOrder:
     """What goes first, in one organisation; asked once for all that are alike."""
 
-    def __init__(self, fleet: OrganisationFleet, minima: Minima | None) -> None:
+    def __init__(
+        self,
+        fleet: OrganisationFleet,
+        minima: Minima | None,
+        slowest: SlowestMembers | None = None,
+    ) -> None:
         self._fleet = fleet
         self._minima = minima
-        self._lowest: dict[tuple[str, str], FleetMember] = {}
-        self._unsure: dict[str, FleetMember] = {}  # by sector: one that counts for every workload
+        self._slowest = slowest if slowest is not None else SlowestMembers(fleet.members)
         self._before: dict[tuple[str, str], tuple[str, ...]] = {}
         self._said: dict[tuple[str, tuple[str, ...], str], Verdict] = {}
-        for member in fleet.members:
-            if member.sector:
-                self._count(member)
 
     def verdict(self, member: FleetMember, version: str) -> Verdict:
         """Whether all clusters that go first have the version."""
@@ -42,15 +68,6 @@ class SectorOrder:
         if key not in self._said:
             self._said[key] = self._say(member.sector, workloads, version)
         return self._said[key]
-
-    def _count(self, member: FleetMember) -> None:
-        workloads = member.policy.workloads
-        if workloads is None:
-            self._unsure[member.sector] = _lower(self._unsure.get(member.sector), member)
-            return
-        for workload in workloads:
-            key = (member.sector, workload)
-            self._lowest[key] = _lower(self._lowest.get(key), member)
 
     def _say(self, sector: str, workloads: tuple[str, ...], version: str) -> Verdict:
         org_policy = self._fleet.org_policy
@@ -64,7 +81,7 @@ class SectorOrder:
         gone: set[str] = set()
         for workload in workloads:
             for name in self._sectors_before(sector, workload):
-                slowest = self._slowest(name, workload)
+                slowest = self._slowest.of(name, workload)
                 gone.add(name)
                 if slowest is not None and (slowest.key is None or slowest.key < wanted):
                     return _behind(name, workload, slowest, version)
@@ -90,24 +107,20 @@ class SectorOrder:
         if key not in self._before:
             sectors = self._fleet.org_policy.sectors
             found: Iterable[str] = awaited(
-                sectors[sector], sectors, lambda name: self._slowest(name, workload) is not None
+                sectors[sector], sectors, lambda name: self._slowest.of(name, workload) is not None
             )
             self._before[key] = tuple(sorted(found))
         return self._before[key]
-
-    def _slowest(self, sector: str, workload: str) -> FleetMember | None:
-        one, other = self._lowest.get((sector, workload)), self._unsure.get(sector)
-        return _lower(one, other) if other is not None else one
 
 
 def _lower(one: FleetMember | None, other: FleetMember) -> FleetMember:
     """The cluster that is further behind; of two alike the first by name."""
     if one is None:
         return other
-    return min(one, other, key=_place)
+    return min(one, other, key=place_of)
 
 
-def _place(member: FleetMember) -> tuple[Key | tuple[()], str, str]:
+def place_of(member: FleetMember) -> tuple[Key | tuple[()], str, str]:
     """Where it stands; a version that cannot be read is behind all others."""
     return (member.key or (), member.called, member.cluster.uuid)
 
