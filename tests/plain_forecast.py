@@ -106,7 +106,7 @@ class _Ahead:
                 if step.addon:  # it takes its time, and is no step of the cluster
                     continue
                 opened = self._waits.opened(action.target, step)
-                leg = leg_from(step, under, before, opened, now)
+                leg = leg_from(step, under, before, opened, (), now)
                 if leg is not None:
                     found[action.target].legs.append(leg)
 

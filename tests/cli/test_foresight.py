@@ -217,3 +217,17 @@ def test_a_switch_of_channels_is_a_step_that_is_done_at_once(manager: Managed) -
     asked = ["what-if", "--set", "pay-prod-1/soak-days=0", *flags, "-o", "json"]
     before = json.loads(run(*asked).stdout)["clusters"][0]["before"]
     assert before["startsAt"] == upgrade["startsAt"]
+
+
+def test_what_comes_behind_a_new_channel_is_not_before_the_switch() -> None:
+    """No other cluster is on it: the row says what that depends on, and so does the document."""
+    more = {"version": "4.16.6", "available_upgrades": [], "available_channels": ["stable-4.17"]}
+    anytime = {"soak-days": "0", "workloads": "w", "schedule": "* * * * *"}
+    world = written(labels=anytime, channel="stable-4.16", **more)
+    found = run("when", world)
+    assert "→ ?                    not before 2026-03-02T08:00Z" in found.stdout
+    assert found.stdout.rstrip().endswith("what channel stable-4.17 offers")
+    (row,) = json.loads(run("when", world, "-o", "json").stdout)["items"]
+    switch = row["steps"][0]
+    assert (switch["do"], switch["to"]) == ("channel", "stable-4.17")
+    assert row["unknown"] == {"channel": "stable-4.17", "notBefore": switch["startsAt"]}

@@ -71,9 +71,10 @@ def when(
     that no clock opens has no date, and is named.
 
     Of upgrades, every step is a row, with the gates it waits at in the order they open; a `~` marks
-    a date that depends on other clusters. New versions are not predicted. NAME is a cluster (by
-    name, external id or id), an organisation (upgrades/ENV/ORG) or a file with a world, of which
-    TARGET is one cluster.
+    a date that depends on more than the calendar: on other clusters, on how long upgrades take, on
+    what a new channel offers. "Not before" is said where nothing more can be known. New versions
+    are not predicted. NAME is a cluster (by name, external id or id), an organisation
+    (upgrades/ENV/ORG) or a file with a world, of which TARGET is one cluster.
     """
     asked = WorldQuery(settings=merged.settings(), **flags)
     pace = DatePace(

@@ -25,7 +25,7 @@ from tidegate.kinds.upgrades.core.foresight.pace import UpgradePace
 from tidegate.kinds.upgrades.core.rules.fleet import OrganisationFleet
 from tidegate.model.document import Part, fields_of, instant_text
 from tidegate.model.pace import DatePace
-from tidegate.model.time import SECOND, Duration, format_duration
+from tidegate.model.time import SECOND, Duration, format_duration, format_instant
 
 _DAY = 24 * 60 * 60 * SECOND
 
@@ -41,12 +41,22 @@ class ForecastStep(Part, frozen=True, kw_only=True):
     asked_at: str | None
     starts_at: str | None
     done_at: str | None
-    # Whether its date depends on how other clusters do, and not on a calendar alone.
+    # Whether its date depends on more than a calendar: other clusters, how long upgrades take, …
     estimate: bool
     by_owner: bool
     # The gates it waits at, in the order they open; and the same in a few words each.
     depends_on: tuple[VerdictPart, ...]
     waits_for: tuple[str, ...]
+    # What else its date, or its version, depends on, in a few words each.
+    doubts: tuple[str, ...] = ()
+
+
+class UnknownStep(Part, frozen=True, kw_only=True):
+    """What a cluster does next is not known: no other shows what its channel offers it."""
+
+    channel: str
+    # Nothing but the steps that are listed happens before this.
+    not_before: str
 
 
 class NoDate(Part, frozen=True, kw_only=True):
@@ -83,6 +93,8 @@ class ForecastRow(Part, frozen=True, kw_only=True):
     steps: tuple[ForecastStep, ...]
     # Null: nothing is left to do.
     no_date: NoDate | None
+    # Null: what it is offered is known.
+    unknown: UnknownStep | None = None
 
 
 class ClusterForecast(FleetDocument, frozen=True, kw_only=True):
@@ -99,6 +111,7 @@ class ClusterForecast(FleetDocument, frozen=True, kw_only=True):
     done_at: str | None
     steps: tuple[ForecastStep, ...]
     no_date: NoDate | None
+    unknown: UnknownStep | None = None
 
 
 class ClusterForecastList(FleetDocument, frozen=True, kw_only=True):
@@ -175,7 +188,7 @@ def _rows(outlook: FleetForecast, key: str | None) -> Iterable[ForecastRow]:
 
 
 def _row(fleet: OrganisationFleet, expected: ExpectedUpgrades) -> ForecastRow:
-    cluster, held = expected.cluster, expected.held
+    cluster, held, unknown = expected.cluster, expected.held, expected.unknown
     return ForecastRow(
         cluster=cluster.name,
         uuid=cluster.uuid,
@@ -191,6 +204,9 @@ def _row(fleet: OrganisationFleet, expected: ExpectedUpgrades) -> ForecastRow:
         else NoDate(
             version=expected.wanted or None, beyond=expected.beyond, why=verdict_part(held)
         ),
+        unknown=None
+        if unknown is None
+        else UnknownStep(channel=unknown.channel, not_before=format_instant(unknown.since)),
     )
 
 
@@ -207,4 +223,5 @@ def _step(leg: UpgradeLeg) -> ForecastStep:
         by_owner=leg.by_owner,
         depends_on=tuple(verdict_part(each) for each in leg.opened),
         waits_for=tuple(brief(each) for each in leg.opened),
+        doubts=leg.doubts,
     )

@@ -11,7 +11,7 @@ from tidegate.kinds.upgrades.app.forecast import (
     ForecastRow,
     ForecastStep,
 )
-from tidegate.kinds.upgrades.core.explain.dates import NO_DATE, date_text
+from tidegate.kinds.upgrades.core.explain.dates import NO_DATE, NOT_BEFORE, date_text
 from tidegate.kinds.upgrades.core.service import PARTITION
 from tidegate.kinds.upgrades.core.step import StepKind
 from tidegate.model.counted import counted
@@ -67,6 +67,10 @@ def date_rows(one: ForecastRow | ClusterForecast, *, held: bool = True) -> list[
          _depends(each))
         for each in one.steps
     ]  # fmt: skip
+    if one.unknown is not None:
+        since = date_text(parse_instant(one.unknown.not_before))
+        what = f"what channel {one.unknown.channel} offers"
+        rows.append((one.cluster, "→ ?", f"{NOT_BEFORE} {since}", "", what))
     if one.no_date is not None and held:
         wanted = f"→ {one.no_date.version}" if one.no_date.version else "-"
         rows.append((one.cluster, wanted, "", NO_DATE, _held_text(one)))
@@ -99,8 +103,9 @@ def _date(at: str | None, step: ForecastStep) -> str:
 def _depends(step: ForecastStep) -> str:
     if step.asked_at is None:
         return "its owner's own OCM policy" if step.by_owner else "under way"
-    last = step.waits_for[-_GATES_MAX:]
-    return ", then ".join(dict.fromkeys(last)) or "nothing more"
+    waits = ", then ".join(dict.fromkeys(step.waits_for[-_GATES_MAX:]))
+    doubts = [each for each in step.doubts if each not in waits]
+    return "; ".join(filter(None, (waits, ", ".join(doubts)))) or "nothing more"
 
 
 def pace_line(pace: ForecastPace) -> str:

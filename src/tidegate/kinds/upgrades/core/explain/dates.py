@@ -12,6 +12,8 @@ from tidegate.model.time import Instant, format_second
 from tidegate.model.verdict import Verdict
 
 NO_DATE = "no date"
+NOT_BEFORE = "not before"
+"""Said of a moment before which something does not happen, as far as was looked ahead."""
 _MINUTE = len("2026-03-10T10:07")
 # What a step waited for, in few words; by its facts. Others are named by their gate.
 _BRIEF: dict[Reason, str] = {

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 
 import msgspec
 
-from tidegate.kinds.upgrades.core.foresight.future import UpgradeUnderWay
+from tidegate.kinds.upgrades.core.foresight.future import UnknownOffers, UpgradeUnderWay
 from tidegate.kinds.upgrades.core.reasons.upgrade_reasons import UpgradeReason
 from tidegate.kinds.upgrades.core.reasons.version_reasons import VersionReason
 from tidegate.kinds.upgrades.core.rules.plan import UpgradePlan
@@ -20,8 +20,7 @@ from tidegate.model.reason import Gate, Outcome
 from tidegate.model.time import Instant
 from tidegate.model.verdict import Verdict
 
-# Such a version is not wanted: the cluster does not wait for it.
-_UNWANTED = frozenset(
+UNWANTED = frozenset(
     (
         VersionReason.VersionBlocked,
         VersionReason.VersionUnreadable,
@@ -30,6 +29,7 @@ _UNWANTED = frozenset(
         VersionReason.NothingOffered,
     )
 )
+"""Such a version is not wanted: the cluster does not wait for it."""
 STEP_BEFORE = frozenset(
     (UpgradeReason.UpgradeUnderWay, UpgradeReason.PoolsBehind, UpgradeReason.EarlierPoolFirst)
 )
@@ -45,6 +45,8 @@ _GOES_ON = frozenset(
         *STEP_BEFORE,
     )
 )
+HOSTED = "the pace of its hosted control plane"
+"""The doubt of all dates of such a cluster: how long it takes, and when it begins, is its own."""
 _SHARED = frozenset((Gate.SHARED_BUDGET, Gate.MUTEX))
 _GOING = (StepKind.UPGRADE, StepKind.POOL)
 
@@ -63,12 +65,14 @@ class UpgradeLeg(msgspec.Struct, frozen=True, kw_only=True):
     ends_at: Instant | None = None
     # The gates it waited at, by when they opened; the last one let it go.
     opened: tuple[Verdict, ...] = ()
+    # What else its date, or its version, depends on, in few words each.
+    doubts: tuple[str, ...] = ()
     by_owner: bool = False
 
     @property
     def estimate(self) -> bool:
-        """Whether its date depends on other clusters, and not on a calendar alone."""
-        return any(each.until is None or each.estimate for each in self.opened)
+        """Whether its date depends on more than a calendar: on others, on how long things take."""
+        return bool(self.doubts) or any(each.until is None or each.estimate for each in self.opened)
 
 
 class ExpectedUpgrades(msgspec.Struct):
@@ -82,6 +86,8 @@ class ExpectedUpgrades(msgspec.Struct):
     held: Verdict | None = None
     # What keeps it may open by time alone, later than we looked.
     beyond: bool = False
+    # It may do what is not foreseen, on a channel whose offers are not known; None: they are.
+    unknown: UnknownOffers | None = None
 
     @property
     def upgrades(self) -> list[UpgradeLeg]:
@@ -158,6 +164,7 @@ def leg_of(under: UpgradeUnderWay, cluster: ManagedCluster) -> UpgradeLeg:
         asked_at=None,
         starts_at=under.starts_at,
         ends_at=under.ends_at,
+        doubts=(HOSTED,) if cluster.is_hosted else (),
         by_owner=under.by_owner,
     )
 
@@ -167,6 +174,7 @@ def leg_from(
     under: UpgradeUnderWay | None,
     cluster: ManagedCluster,
     opened: tuple[Verdict, ...],
+    doubts: tuple[str, ...],
     now: Instant,
 ) -> UpgradeLeg | None:
     """A step that is asked for now; None: it is none that the cluster takes."""
@@ -182,6 +190,7 @@ def leg_from(
         starts_at=under.starts_at if under else now,
         ends_at=under.ends_at if under else None,
         opened=opened,
+        doubts=doubts,
     )
 
 
@@ -224,17 +233,17 @@ def conclude(expected: ExpectedUpgrades, options: Iterable[Option], *, beyond: b
         shut = tuple(each for each in option.verdicts if each.outcome is not Outcome.PASS)
         if shut:
             left.append((step.revision or "", shut))
-    wanted = [one for one in left if not any(each.reason in _UNWANTED for each in one[1])]
+    wanted = [one for one in left if not any(each.reason in UNWANTED for each in one[1])]
     offered = [one for one in left if one[1][-1].reason is not VersionReason.NothingOffered]
     # A cluster that moved, and has only unwanted versions before it, is where it should be.
     chosen = wanted or ([] if expected.legs else offered)
     if chosen:
         expected.wanted, shut = chosen[0]
         expected.held = _first(shut)
-        expected.beyond = beyond and all(map(_may_open, shut))
+        expected.beyond = beyond and all(map(may_open, shut))
 
 
-def _may_open(one: Verdict) -> bool:
+def may_open(one: Verdict) -> bool:
     """Whether time opens it, or the fleet as it goes on."""
     if one.outcome is Outcome.STOP:
         return False

@@ -1,6 +1,7 @@
 """One organisation as time goes on: its clusters, who is being changed, and what soaks."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 from msgspec.structs import replace
@@ -68,6 +69,9 @@ class FleetState:
         for each in self.members.values():
             if each.sector:
                 self._sizes[each.sector] = self._sizes.get(each.sector, 0) + 1
+        self._having = Counter(
+            mutex for each in self.members.values() for mutex in set(each.mutexes)
+        )
         counted = counts_of(fleet, ledger)
         self._counts = FleetCounts(self.clock.running, counted.failed, counted.unread)
         # Whose own upgrades begin at a moment of their own.
@@ -152,20 +156,13 @@ class FleetState:
         """Clusters in the order in which they are decided on."""
         return sorted(some, key=lambda at: priority(self.members[at]))
 
-    def shares(self, member: FleetMember, mutexes: Mapping[str, int]) -> bool:
-        """Whether others may have what it needs: a mutex, or room in its sector."""
-        if any(mutexes.get(each, 0) > 1 for each in member.mutexes):
-            return True
-        limited = member.sector in self.fleet.org_policy.limits
-        return limited and self._sizes.get(member.sector, 0) > 1
+    def is_shared(self, mutex: str) -> bool:
+        """Whether several clusters have a mutex."""
+        return self._having[mutex] > 1
 
-    def mutex_counts(self) -> dict[str, int]:
-        """How many clusters have each mutex."""
-        found: dict[str, int] = {}
-        for each in self.members.values():
-            for mutex in set(each.mutexes):
-                found[mutex] = found.get(mutex, 0) + 1
-        return found
+    def is_crowded(self, sector: str) -> bool:
+        """Whether a sector has a limit, and several clusters that it is for."""
+        return sector in self.fleet.org_policy.limits and self._sizes.get(sector, 0) > 1
 
 
 def freed(change: FleetChange) -> Sequence[str]:

@@ -10,6 +10,7 @@ those of rounds, so nothing is foreseen to happen between two looks.
 
 import msgspec
 
+from tidegate.kinds.upgrades.core.foresight.doubt import own_doubts
 from tidegate.kinds.upgrades.core.foresight.expected import (
     ExpectedUpgrades,
     GateWaits,
@@ -67,7 +68,7 @@ class _Ahead:
         actions = plan.actions
         for _ in range(LOOKS_MAX):
             outlook.looks += 1
-            self._act(actions, found, now)
+            self._act(looks, actions, found, now)
             moment = self._next(looks, actions, now)
             if moment is None:
                 break
@@ -81,20 +82,30 @@ class _Ahead:
         outlook.decided = looks.decided
         last = plan if now == self._began else looks.last_plan()
         end_with(last, found, beyond=cut)
+        for uuid, expected in found.items():
+            expected.unknown = self._future.unknown(uuid)
         return outlook
 
-    def _act(self, actions: list[Action], found: dict[str, ExpectedUpgrades], now: Instant) -> None:
+    def _act(
+        self,
+        looks: FleetLooks,
+        actions: list[Action],
+        found: dict[str, ExpectedUpgrades],
+        now: Instant,
+    ) -> None:
         for action in actions:
-            step = action.change
+            step, uuid = action.change, action.target
             if isinstance(step, UpgradeStep):
-                before = self._future.cluster(action.target)
+                before = self._future.cluster(uuid)
+                unknown = self._future.unknown(uuid)
                 under = self._future.carry_out(action, now)
                 if step.addon:  # it takes its time, and is no step of the cluster
                     continue
-                opened = self._waits.opened(action.target, step)
-                leg = leg_from(step, under, before, opened, now)
+                doubts = (*own_doubts(found[uuid], unknown), *looks.doubts(uuid, step))
+                opened = self._waits.opened(uuid, step)
+                leg = leg_from(step, under, before, opened, doubts, now)
                 if leg is not None:
-                    found[action.target].legs.append(leg)
+                    found[uuid].legs.append(leg)
 
     def _next(self, looks: FleetLooks, actions: list[Action], now: Instant) -> Instant | None:
         """The next round at which something may be decided that is not decided now."""

@@ -1,12 +1,13 @@
 """A world as time goes on: upgrades end, versions soak, agreements are given, and nothing else.
 
 No version comes out, no label changes, no upgrade fails and no cluster becomes unhealthy. What a
-cluster is offered once it is upgraded is what others on that version and channel are offered today;
-where there is none, what it is offered today and is newer still.
+cluster is offered once it is upgraded, or on another channel, is what others on that version and
+channel are offered today. Where there is none, it is a guess: what it is offered today, and what
+others on that channel are, as far as it is newer and at most one minor ahead.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from heapq import heappop, heappush
 
@@ -14,6 +15,7 @@ import msgspec
 from msgspec.structs import replace
 
 from tidegate.gates.brakes import Brakes
+from tidegate.kinds.upgrades.core.foresight.offers import KnownOffers
 from tidegate.kinds.upgrades.core.foresight.pace import UpgradePace
 from tidegate.kinds.upgrades.core.rules.progress import PolicyStage, is_left_over, stage_of
 from tidegate.kinds.upgrades.core.rules.soak import SoakLedger, key_or_least
@@ -50,6 +52,13 @@ class UpgradeUnderWay(msgspec.Struct, frozen=True):
     addon: str = ""  # the add-on it is of; empty: the cluster, or what `pool` says
 
 
+class UnknownOffers(msgspec.Struct, frozen=True):
+    """A cluster is on a channel, and no other cluster shows what that offers it."""
+
+    channel: str
+    since: Instant
+
+
 class FleetFuture:
     """A world, and what is under way in it."""
 
@@ -61,7 +70,8 @@ class FleetFuture:
         self._at = {each.uuid: at for at, each in enumerate(world.clusters)}
         # Which of them are not what they were at the last look.
         self._changed: set[int] = set()
-        self._offers = _offers(world.clusters)
+        self._offers = KnownOffers(world.clusters)
+        self._unknown: dict[str, UnknownOffers] = {}
         self._due: list[tuple[Instant, int, UpgradeUnderWay]] = []
         self._foreseen = 0
         self.ledgers: dict[str, SoakLedger] = dict(world.ledgers)
@@ -124,7 +134,8 @@ class FleetFuture:
             return None
         if step.doing is StepKind.CHANNEL:
             moved = replace(cluster, channel=step.revision)
-            self._put(replace(moved, available_upgrades=self._offered(moved)))
+            self._unknown[cluster.uuid] = UnknownOffers(step.revision, now)
+            self._put(self._offered(moved))
         elif step.doing is StepKind.AGREE:
             self._put(replace(cluster, gate_agreements=(*cluster.gate_agreements, step.ident)))
         elif step.doing is StepKind.CANCEL:
@@ -237,14 +248,20 @@ class FleetFuture:
             )
             self._put(replace(cluster, node_pools=pools))
         elif under.version:
-            moved = replace(cluster, version=under.version)
-            self._put(replace(moved, available_upgrades=self._offered(moved)))
+            self._put(self._offered(replace(cluster, version=under.version)))
 
-    def _offered(self, cluster: ManagedCluster) -> tuple[str, ...]:
-        """What a cluster is offered where it is now."""
-        known = self._offers.get(_place(cluster), cluster.available_upgrades)
-        own = key_or_least(cluster.version)
-        return tuple(each for each in known if key_or_least(each) > own)
+    def _offered(self, cluster: ManagedCluster) -> ManagedCluster:
+        """A cluster with what it is offered where it is now."""
+        offers = self._offers.of(cluster)
+        if offers is None:
+            offers = self._offers.guess(cluster)
+        else:
+            self._unknown.pop(cluster.uuid, None)
+        return replace(cluster, available_upgrades=offers)
+
+    def unknown(self, uuid: str) -> UnknownOffers | None:
+        """The channel whose offers to a cluster are a guess; None: they are known."""
+        return self._unknown.get(uuid)
 
     def _drop(self, cluster: ManagedCluster, pool: str, ident: str, *, rests: bool = False) -> None:
         """An upgrade policy is gone; one of the owner's own rests, for we foresee it once."""
@@ -309,19 +326,6 @@ def _starts_at(upgrade: OcmUpgrade, now: Instant) -> Instant | None:
     except ValueError:
         return None
     return None
-
-
-def _offers(clusters: Iterable[ManagedCluster]) -> dict[tuple[str, str, bool], tuple[str, ...]]:
-    """What clusters are offered, by where they are; all that any of them is."""
-    found: dict[tuple[str, str, bool], set[str]] = {}
-    for each in clusters:
-        found.setdefault(_place(each), set()).update(each.available_upgrades)
-    return {place: tuple(sorted(versions)) for place, versions in found.items()}
-
-
-def _place(cluster: ManagedCluster) -> tuple[str, str, bool]:
-    """What decides where a cluster can go."""
-    return cluster.version, cluster.updates_from, cluster.is_hosted
 
 
 def _as_managed(world: UpgradeWorld) -> list[ManagedCluster]:

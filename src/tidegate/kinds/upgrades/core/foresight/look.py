@@ -5,6 +5,7 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from msgspec.structs import replace
 
 from tidegate.gates.brakes import LISTS
+from tidegate.kinds.upgrades.core.foresight.doubt import choice_doubts, shared_doubts
 from tidegate.kinds.upgrades.core.foresight.expected import GateWaits
 from tidegate.kinds.upgrades.core.foresight.fleet_state import (
     FleetChange,
@@ -31,6 +32,7 @@ from tidegate.kinds.upgrades.core.rules.fleet import FleetMember
 from tidegate.kinds.upgrades.core.rules.locks import UpgradeLocks
 from tidegate.kinds.upgrades.core.rules.plan import UpgradePlan, actions_of
 from tidegate.kinds.upgrades.core.rules.soak import Days, SoakLedger, carried, inherited
+from tidegate.kinds.upgrades.core.step import UpgradeStep
 from tidegate.kinds.upgrades.core.versions import VersionError, key_of, minor_of
 from tidegate.kinds.upgrades.core.world import UpgradeWorld
 from tidegate.model.plan import Action, Option
@@ -58,6 +60,8 @@ class FleetLooks:
         # Organisations whose sources run other versions since the last look.
         self._inheriting: set[int] = set()
         self._ended = False
+        # What was decided on in the last look, but for the first.
+        self._options: dict[str, tuple[FleetState, FleetMember, list[Option]]] = {}
         world = future.world(now)
         self._gated = {each.prefix for each in world.gates}
         self._agree(range(len(world.clusters)), now)
@@ -102,6 +106,14 @@ class FleetLooks:
             for at in state.members:
                 self._note(number, state, at, options.get(at, []), days, now)
 
+    def doubts(self, uuid: str, step: UpgradeStep) -> list[str]:
+        """What else a step of the last look depends on; nothing does in the first: it is now."""
+        if uuid not in self._options:
+            return []
+        state, member, options = self._options[uuid]
+        shared = shared_doubts(state, member, self._world.brakes)
+        return [*shared, *choice_doubts(step, options)]
+
     def next_opening(self) -> Instant | None:
         """When a gate may open by time alone that somebody waits at; None: none does."""
         moments = [self._watches.next_alarm(), *self._soaks.values()]
@@ -142,6 +154,7 @@ class FleetLooks:
         braking = self._brakes(world, now)
         options: list[Option] = []
         members: dict[int, FleetMember] = {}
+        self._options = {}
         for number, (state, some) in enumerate(zip(self._states, woken, strict=True)):
             options += self._decide(number, state, some, world, braking, now)
             members |= {at: state.members[at] for at in some}
@@ -318,6 +331,7 @@ class FleetLooks:
             self.decided += 1
             options = passed.look_at(at, member)
             self._note(number, state, at, options, soak[0], now)
+            self._options[member.cluster.uuid] = (state, member, options)
             found += options
         return found
 
