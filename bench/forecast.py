@@ -52,10 +52,11 @@ class Row(msgspec.Struct, frozen=True):
 
 def run(effort: Effort, say: Callable[[str], None]) -> Report:
     """Measure fleets of every size."""
-    sizes = [size for size in SIZES if size <= CALM_MAX]
+    sizes = [size for size in SIZES if size <= min(CALM_MAX, max(effort.sizes))]
     rows = [_row("calm", size, fleet(size), CALM, effort, say) for size in sizes]
     rows += [
-        _row("moving", size, moving(size), UpgradePace(), effort, say) for size in MOVING_SIZES
+        _row("moving", size, moving(size), UpgradePace(), effort, say)
+        for size in MOVING_SIZES[: 1 if effort.smoke else None]
     ]
     return Report(rows, [_table(rows)])
 

@@ -1,6 +1,7 @@
 """`get clusters`: version, next version, soak left, and why, of every cluster that is managed."""
 
 from tidegate.explain.verdict_part import VerdictPart, verdict_part
+from tidegate.kinds.upgrades.app.read.starts import ClusterStarts, NextStart
 from tidegate.kinds.upgrades.app.read.view import (
     UpgradeView,
     clusters_called,
@@ -38,8 +39,10 @@ class ClusterPart(Part, frozen=True, kw_only=True):
     since: str | None
     next: str | None
     soak_left_days: float | None
-    # The next moment at which its schedule lets an upgrade start.
+    # The next moment at which its schedule lets an upgrade start: no date, but a bound of it.
     window_at: str | None
+    # When its next step starts; null: it is decided on by other rules than ours.
+    expected: NextStart | None
     # In a word or two: waiting, under way, up to date, …
     phase: str
     # The gate that says most on one line, or what happens now.
@@ -85,8 +88,9 @@ def list_clusters(
     if name:
         found = clusters_called(some, name) or [find_cluster(some, name)]
         fleet = fleet.only(*(view.reading for view, _ in found))
+    starts = ClusterStarts()
     rows = tuple(
-        cluster_row(view, summary)
+        cluster_row(view, summary, starts)
         for view, summary in found
         if selector.matches(brake_labels(summary.fleet.org, summary.member.cluster))
     )
@@ -98,11 +102,11 @@ def list_clusters(
     )
 
 
-def cluster_row(view: UpgradeView, summary: ClusterSummary) -> ClusterRow:
+def cluster_row(view: UpgradeView, summary: ClusterSummary, starts: ClusterStarts) -> ClusterRow:
     """One cluster of a list."""
     cluster, policy = summary.member.cluster, summary.member.policy
     return ClusterRow(
-        **fields_of(cluster_part(view, summary)),
+        **fields_of(cluster_part(view, summary, starts)),
         id=cluster.ident,
         org_name=summary.fleet.org.name,
         starts=summary.starts,
@@ -118,7 +122,7 @@ def cluster_row(view: UpgradeView, summary: ClusterSummary) -> ClusterRow:
     )
 
 
-def cluster_part(view: UpgradeView, summary: ClusterSummary) -> ClusterPart:
+def cluster_part(view: UpgradeView, summary: ClusterSummary, starts: ClusterStarts) -> ClusterPart:
     """What every answer about a cluster has."""
     cluster, org = summary.member.cluster, summary.fleet.org
     return ClusterPart(
@@ -133,6 +137,7 @@ def cluster_part(view: UpgradeView, summary: ClusterSummary) -> ClusterPart:
         next=summary.next or None,
         soak_left_days=float(summary.soak_left) if summary.soak_left else None,
         window_at=instant_text(summary.fires_at),
+        expected=starts.of(view, cluster.uuid),
         phase=phase_word(summary),
         summary=why_cell(summary),
         problems=tuple(each.text() for each in summary.member.label_errors),

@@ -6,6 +6,7 @@ from msgspec import UNSET, UnsetType
 
 from tidegate.explain.verdict_part import VerdictPart, VerdictParts
 from tidegate.kinds.upgrades.app.clusters import ClusterPart, PoolBehind, cluster_part
+from tidegate.kinds.upgrades.app.read.starts import ClusterStarts, NextStart
 from tidegate.kinds.upgrades.app.read.view import (
     ORGANISATION,
     UpgradeView,
@@ -70,6 +71,7 @@ class ClusterExplanation(FleetDocument, frozen=True, kw_only=True):
     next: str | None
     soak_left_days: float | None
     window_at: str | None
+    expected: NextStart | None
     phase: str
     headline: str
     summary: str
@@ -106,7 +108,7 @@ def explain_cluster(fleet: FleetReading, name: str, mode: str | None = None) -> 
         errors=fleet.errors(),
         notes=(*fleet.notes(), *rules_notes(fleet, mode)),
         now=format_instant(view.reading.now),
-        **fields_of(_explained(view, summary, VerdictParts())),
+        **fields_of(_explained(view, summary, VerdictParts(), ClusterStarts())),
     )
 
 
@@ -120,13 +122,14 @@ def explain_organisations(
         fleet = fleet.only(shown[0][0].reading)
     else:
         shown = [(view, *pair) for view in some for pair in view.by_fleet()]
+    starts = ClusterStarts()
     rechecks = [(view.reading.now, view.plan.recheck_at) for view, _, _ in shown]
     return OrganisationExplanationList(
         errors=fleet.errors(),
         notes=(*fleet.notes(), *rules_notes(fleet, mode)),
         now=next((format_instant(view.reading.now) for view, _, _ in shown), None),
         recheck_at=instant_text(_first(rechecks)),
-        items=tuple(_organisation(*each) for each in shown),
+        items=tuple(_organisation(*each, starts) for each in shown),
     )
 
 
@@ -142,7 +145,10 @@ def _first(rechecks: Sequence[tuple[Instant, Instant | None]]) -> Instant | None
 
 
 def _organisation(
-    view: UpgradeView, fleet: OrganisationFleet, mine: list[ClusterSummary]
+    view: UpgradeView,
+    fleet: OrganisationFleet,
+    mine: list[ClusterSummary],
+    starts: ClusterStarts,
 ) -> ExplainedOrganisation:
     verdicts = VerdictParts()
     return ExplainedOrganisation(
@@ -150,15 +156,15 @@ def _organisation(
         name=fleet.org.name,
         environment=fleet.org.env,
         problems=tuple(each.text() for each in fleet.label_errors),
-        targets=tuple(_explained(view, each, verdicts) for each in mine),
+        targets=tuple(_explained(view, each, verdicts, starts) for each in mine),
     )
 
 
 def _explained(
-    view: UpgradeView, summary: ClusterSummary, verdicts: VerdictParts
+    view: UpgradeView, summary: ClusterSummary, verdicts: VerdictParts, starts: ClusterStarts
 ) -> ExplainedCluster:
     return ExplainedCluster(
-        **fields_of(cluster_part(view, summary)),
+        **fields_of(cluster_part(view, summary, starts)),
         called=summary.member.called,
         headline=next_words(summary),
         options=tuple(_option(each, verdicts) for each in summary.options),

@@ -1,5 +1,8 @@
 """`report`: every cluster with its labels and what soaks; or what has soaked so far."""
 
+from collections.abc import Mapping
+
+from tidegate.kinds.upgrades.app.read.starts import ClusterStarts, NextStart, next_start
 from tidegate.kinds.upgrades.app.read.world import (
     FleetDocument,
     FleetReading,
@@ -7,13 +10,16 @@ from tidegate.kinds.upgrades.app.read.world import (
     legacy_notes,
 )
 from tidegate.kinds.upgrades.core.explain.report import (
+    CHOSEN,
     ReportLine,
     ReportSection,
+    SoakingVersion,
     channel_group,
     history,
     sections,
 )
 from tidegate.kinds.upgrades.core.explain.words import exclusion
+from tidegate.kinds.upgrades.core.foresight.expected import ExpectedStart
 from tidegate.kinds.upgrades.core.rules.fleet import FleetMember
 from tidegate.model.document import Part, instant_text
 
@@ -23,8 +29,10 @@ class OfferedVersion(Part, frozen=True, kw_only=True):
 
     version: str
     soak_days: float
-    # ⏰ its upgrade is to start, 💫 it is under way, 🎉 it is chosen once the window opens.
+    # ⏰ its upgrade is to start, 💫 it is under way, 🎉 it is expected next, at this moment.
     mark: str | None
+    starts_at: str | None = None
+    estimate: bool = False
     # When it will have soaked enough here, if the clusters that run it keep it; null: it has, or
     # none runs it.
     soaked_at: str | None = None
@@ -61,6 +69,8 @@ class ReportedCluster(Part, frozen=True, kw_only=True):
     # Why it is excluded; null: it is not. And every label at fault.
     excluded: str | None = None
     problems: tuple[FaultyLabel, ...] = ()
+    # When its next step starts.
+    expected: NextStart | None = None
 
 
 class ReportedOrganisation(Part, frozen=True, kw_only=True):
@@ -100,11 +110,14 @@ class VersionHistory(FleetDocument, frozen=True, kw_only=True):
 
 def report_fleet(fleet: FleetReading) -> FleetReport:
     """The report of every organisation."""
+    starts = ClusterStarts()
     return FleetReport(
         errors=fleet.errors(),
         notes=(*legacy_notes(fleet), *fleet.notes()),
         organizations=tuple(
-            _organisation(each) for reading in fleet.readings for each in _sections(reading)
+            _organisation(each, starts.in_reading(reading))
+            for reading in fleet.readings
+            for each in _sections(reading, starts)
         ),
     )
 
@@ -128,11 +141,13 @@ def report_history(fleet: FleetReading) -> VersionHistory:
     )
 
 
-def _sections(reading: WorldReading) -> list[ReportSection]:
-    return sections(reading.world, reading.plan(), reading.now)
+def _sections(reading: WorldReading, starts: ClusterStarts) -> list[ReportSection]:
+    return sections(reading.world, reading.plan(), reading.now, starts.in_reading(reading))
 
 
-def _organisation(section: ReportSection) -> ReportedOrganisation:
+def _organisation(
+    section: ReportSection, starts: Mapping[str, ExpectedStart]
+) -> ReportedOrganisation:
     org = section.fleet.org
     return ReportedOrganisation(
         org=org.id,
@@ -140,7 +155,7 @@ def _organisation(section: ReportSection) -> ReportedOrganisation:
         environment=org.env,
         inherits=section.sources,
         unverified=section.fleet.unverified,
-        clusters=tuple(map(_cluster, section.lines)),
+        clusters=tuple(_cluster(each, starts) for each in section.lines),
     )
 
 
@@ -156,8 +171,9 @@ def label_problems(member: FleetMember) -> tuple[FaultyLabel, ...]:
     )
 
 
-def _cluster(line: ReportLine) -> ReportedCluster:
+def _cluster(line: ReportLine, starts: Mapping[str, ExpectedStart]) -> ReportedCluster:
     cluster, policy = line.member.cluster, line.member.policy
+    expected = next_start(starts[cluster.uuid])
     return ReportedCluster(
         cluster=cluster.name,
         id=cluster.ident,
@@ -171,15 +187,20 @@ def _cluster(line: ReportLine) -> ReportedCluster:
         soak_days=policy.soak_days,
         workloads=policy.workloads,
         set_aside=line.member.excluded is not None,
-        soaking=tuple(
-            OfferedVersion(
-                version=one.version,
-                soak_days=float(one.days),
-                mark=one.mark or None,
-                soaked_at=instant_text(one.soaked_at),
-            )
-            for one in line.soaking
-        ),
+        soaking=tuple(_offered(one, expected) for one in line.soaking),
         excluded=exclusion(line.member) or None,
         problems=label_problems(line.member),
+        expected=expected,
+    )
+
+
+def _offered(one: SoakingVersion, expected: NextStart) -> OfferedVersion:
+    chosen = one.mark == CHOSEN
+    return OfferedVersion(
+        version=one.version,
+        soak_days=float(one.days),
+        mark=one.mark or None,
+        starts_at=expected.starts_at if chosen else None,
+        estimate=chosen and expected.estimate,
+        soaked_at=instant_text(one.soaked_at),
     )

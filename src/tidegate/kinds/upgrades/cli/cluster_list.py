@@ -49,9 +49,10 @@ def get_clusters(
 ) -> None:
     """List clusters that upgrade by their labels: the state of each, and what it waits for.
 
-    NEXT is the version that comes next; WINDOW, when its schedule lets an upgrade start; WHY, the
-    most important gate. Labels are named without their prefix, plus `org` and `env`. A cluster
-    that cannot be read is listed with the reason; exits 1 then.
+    NEXT is the version that is wanted next; STARTS, when its next step starts, as `tidegate when`
+    foresees it (`~`: it depends on more than the calendar; "not before": nothing starts until then,
+    and `when` looks further); WHY, the most important gate. Labels are named without their prefix,
+    plus `org` and `env`. A cluster that cannot be read is listed with the reason; exits 1 then.
     """
     chosen = _selector(selector)
     failed = False

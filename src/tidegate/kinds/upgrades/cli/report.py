@@ -38,9 +38,9 @@ def report(query: WorldQuery, past: bool, output: str) -> None:
     """Show the fleet: labels, versions, and how far each has soaked.
 
     Of every version a cluster is offered and that is not blocked: the days it ran so far under the
-    workload that is furthest behind, and with ~ the date at which it will have soaked. ⏰ its
-    upgrade is to start, 💫 it is under way, 🎉 the rules choose it as soon as the window of the
-    cluster opens. An excluded cluster is shown with the label at fault.
+    workload that is furthest behind, and the date at which it will have soaked if those clusters
+    keep it. ⏰ its upgrade is to start, 💫 it is under way, 🎉 it is expected next, with the date
+    that `tidegate when` has. An excluded cluster is shown with the label at fault.
     """
     fleet = read_fleet(query)
     if past:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from tidegate.kinds.upgrades.app.clusters import ClusterRow, cluster_row
 from tidegate.kinds.upgrades.app.owners.sectors import declared_by
 from tidegate.kinds.upgrades.app.owners.version_blocks import VersionBlock, version_block
+from tidegate.kinds.upgrades.app.read.starts import ClusterStarts
 from tidegate.kinds.upgrades.app.read.view import UpgradeView, rules_notes, views_of
 from tidegate.kinds.upgrades.app.read.world import FleetDocument, FleetReading
 from tidegate.kinds.upgrades.core.explain.summary import ClusterSummary
@@ -85,19 +86,25 @@ class UpgradeStatus(FleetDocument, frozen=True, kw_only=True):
 
 def upgrade_status(fleet: FleetReading, mode: str | None = None) -> UpgradeStatus:
     """Every organisation that was read."""
-    some = views_of(fleet, mode)
+    some, starts = views_of(fleet, mode), ClusterStarts()
     return UpgradeStatus(
         errors=fleet.errors(),
         notes=(*fleet.notes(), *rules_notes(fleet, mode)),
         now=next((instant_text(view.reading.now) for view in some), None),
         items=tuple(
-            _organisation(view, of, mine, mode) for view in some for of, mine in view.by_fleet()
+            _organisation(view, of, mine, starts, mode)
+            for view in some
+            for of, mine in view.by_fleet()
         ),
     )
 
 
 def _organisation(
-    view: UpgradeView, fleet: OrganisationFleet, mine: list[ClusterSummary], mode: str | None
+    view: UpgradeView,
+    fleet: OrganisationFleet,
+    mine: list[ClusterSummary],
+    starts: ClusterStarts,
+    mode: str | None,
 ) -> OrganisationStatus:
     org, sectors = fleet.org, _in_order(fleet.org_policy.sectors)
     rank = {name: at for at, name in enumerate(sectors)}
@@ -117,7 +124,7 @@ def _organisation(
         inherits=_inherited(view, fleet),
         publishes=fleet.org_policy.publish,
         sectors=tuple(_sector(fleet, each, mine) for each in sectors.values()),
-        clusters=tuple(_cluster(view, each) for each in ordered),
+        clusters=tuple(_cluster(view, each, starts) for each in ordered),
     )
 
 
@@ -157,6 +164,6 @@ def _sector(fleet: OrganisationFleet, of: Sector, every: list[ClusterSummary]) -
     )
 
 
-def _cluster(view: UpgradeView, summary: ClusterSummary) -> StatusCluster:
-    row = cluster_row(view, summary)
+def _cluster(view: UpgradeView, summary: ClusterSummary, starts: ClusterStarts) -> StatusCluster:
+    row = cluster_row(view, summary, starts)
     return StatusCluster(**fields_of(row), soaked_at=instant_text(summary.soaked_at))

@@ -27,6 +27,8 @@ class UpgradeView(msgspec.Struct, frozen=True):
     reading: WorldReading
     plan: UpgradePlan
     cluster_summaries: tuple[ClusterSummary, ...]
+    # The rules it is decided by.
+    rules: RuleSet = RuleSet.STRICT
 
     def since(self, summary: ClusterSummary) -> Instant | None:
         """The moment since which a cluster has had its version; None: not known."""
@@ -43,8 +45,9 @@ def views_of(fleet: FleetReading, mode: str | None = None) -> list[UpgradeView]:
     """Every reading decided on: by the rules its organisation is managed by, or by others."""
     found = []
     for reading in fleet.readings:
-        plan = reading.plan(RuleSet(mode) if mode else reading.rules)
-        found.append(UpgradeView(reading, plan, tuple(cluster_summaries(plan))))
+        rules = RuleSet(mode) if mode else reading.rules
+        plan = reading.plan(rules)
+        found.append(UpgradeView(reading, plan, tuple(cluster_summaries(plan)), rules))
     return found
 
 

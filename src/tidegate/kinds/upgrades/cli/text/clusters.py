@@ -1,4 +1,4 @@
-"""Clusters as tables: version, next version, soak left, window, and why."""
+"""Clusters as tables: version, next version, soak left, when it starts, and why."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -6,11 +6,12 @@ from collections.abc import Iterable
 from tidegate.explain.table import Row, layout
 from tidegate.kinds.upgrades.app.clusters import ClusterList, ClusterRow
 from tidegate.kinds.upgrades.app.explanation import ExplainedCluster
+from tidegate.kinds.upgrades.core.explain.dates import NO_DATE, NOT_BEFORE
 from tidegate.model.counted import counted
 from tidegate.model.time import format_age, parse_instant
 
-CLUSTER_HEAD: Row = ("CLUSTER", "VERSION", "NEXT", "SOAK LEFT", "WINDOW", "WHY")
-WIDE_HEAD: Row = ("CHANNEL", "SCHEDULE", "SECTOR", "MUTEXES", "WORKLOADS", "UUID")
+CLUSTER_HEAD: Row = ("CLUSTER", "VERSION", "NEXT", "SOAK LEFT", "STARTS", "WHY")
+WIDE_HEAD: Row = ("WINDOW", "CHANNEL", "SCHEDULE", "SECTOR", "MUTEXES", "WORKLOADS", "UUID")
 NONE = "-"
 _ALIKE = ("under way", "failed", "waiting", "up to date", "excluded")
 # What several of them do, and one.
@@ -31,7 +32,7 @@ def cluster_table(
 
 def _cells(row: ClusterRow, now: str, wide: bool) -> Row:
     *cells, why = cluster_cells(row, now)
-    return (row.org, *cells, *(_wide_cells(row) if wide else ()), why)
+    return (row.org, *cells, *(_wide_cells(row, now) if wide else ()), why)
 
 
 def cluster_cells(row: ClusterRow | ExplainedCluster, now: str) -> Row:
@@ -41,7 +42,7 @@ def cluster_cells(row: ClusterRow | ExplainedCluster, now: str) -> Row:
         row.oldest_version,
         row.next or NONE,
         NONE if row.soak_left_days is None else f"{_days(row.soak_left_days)}d",
-        NONE if row.window_at is None else f"in {age_between(now, row.window_at)}",
+        start_cell(row, now),
         row.summary,
     )
 
@@ -50,8 +51,23 @@ def _days(days: float) -> str:
     return f"{days:.2f}" if days else "0"
 
 
-def _wide_cells(row: ClusterRow) -> Row:
+def start_cell(row: ClusterRow | ExplainedCluster, now: str) -> str:
+    """When its next step starts, in a few letters; the moment is that of `when`."""
+    start = row.expected
+    if start is None or (start.version is None and row.next is None):
+        return NONE
+    if start.not_before is not None:
+        return f"{NOT_BEFORE} {age_between(now, start.not_before)}"
+    if start.starts_at is None:
+        return NO_DATE
+    if parse_instant(start.starts_at) <= parse_instant(now):
+        return "started"
+    return f"{'~' if start.estimate else ''}in {age_between(now, start.starts_at)}"
+
+
+def _wide_cells(row: ClusterRow, now: str) -> Row:
     return (
+        NONE if row.window_at is None else f"in {age_between(now, row.window_at)}",
         row.channel,
         schedule_text(row.schedule, row.timezone) or NONE,
         row.sector or NONE,

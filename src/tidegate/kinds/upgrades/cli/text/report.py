@@ -1,6 +1,6 @@
 """The fleet report and the version history as rows.
 
-    4.12.18 (3.04 🎉), 4.12.19 (0.75, ~2023-05-11), 4.12.20 (0)
+    4.12.18 (3.04 🎉 ~2026-03-10T12:00Z), 4.12.19 (0.75, soaked ~2026-03-11), 4.12.20 (0)
 
 The number is in days of clusters, of the workload that is furthest behind; the date, when it will
 have soaked.
@@ -18,6 +18,8 @@ from tidegate.kinds.upgrades.app.report import (
     VersionSoak,
 )
 from tidegate.kinds.upgrades.cli.text.clusters import schedule_text
+from tidegate.kinds.upgrades.core.explain.dates import doubted
+from tidegate.model.time import parse_instant
 
 FIELDS = (
     "ocm", "cluster", "version", "channel", "schedule", "sector", "mutexes", "soak_days",
@@ -69,7 +71,9 @@ def _soaking(one: ReportedCluster) -> str:
 def _offered(one: OfferedVersion) -> str:
     days = f"{one.soak_days:.2f}".rstrip("0").rstrip(".")
     mark = f" {one.mark}" if one.mark else ""
-    date = f", ~{one.soaked_at[:_DATE]}" if one.soaked_at is not None else ""
+    if one.starts_at is not None:
+        mark = f"{mark} {doubted(parse_instant(one.starts_at), estimate=one.estimate)}"
+    date = f", soaked ~{one.soaked_at[:_DATE]}" if one.soaked_at is not None else ""
     return f"{one.version} ({days}{mark}{date})"
 
 

@@ -28,9 +28,10 @@ _NO_ANCHOR = re.compile(r"[^\w\- ]")
 EXPLANATION = (
     "Clusters that are upgraded by their labels. `soaking_upgrades` are the versions each is"
     " offered and may have, with the days they ran so far under the workload that is furthest"
-    " behind; a day counts once for every cluster, and ~ is the date at which it will have soaked."
-    " ⏰ the upgrade is to start, 💫 it is under way, 🎉 this version is chosen as soon as the"
-    " cluster's window opens. Blocked versions are left out. Of an excluded cluster it says why."
+    " behind; a day counts once for every cluster, and `soaked` is the date at which it will have"
+    " soaked if those clusters keep it. ⏰ the upgrade is to start, 💫 it is under way, 🎉 this"
+    " version is expected next, at the moment beside it; a `~` marks a date that depends on more"
+    " than the calendar. Blocked versions are left out. Of an excluded cluster it says why."
 )
 HISTORY_EXPLANATION = (
     "How long each version has run under each workload, in days of clusters, and on which"

@@ -14,14 +14,14 @@ from tidegate.kinds.upgrades.app.owners.status import (
 from tidegate.kinds.upgrades.app.owners.version_blocks import VersionBlock, block_text
 from tidegate.kinds.upgrades.cli.text.clusters import (
     NONE,
-    age_between,
     organisation_words,
     schedule_text,
+    start_cell,
 )
 from tidegate.kinds.upgrades.core.service import PARTITION, RuleSet
 from tidegate.model.counted import counted
 
-CLUSTER_HEAD: Row = ("CLUSTER", "SECTOR", "VERSION", "NEXT", "SOAKED", "WINDOW")
+CLUSTER_HEAD: Row = ("CLUSTER", "SECTOR", "VERSION", "NEXT", "SOAKED", "STARTS")
 WIDE_HEAD: Row = ("CHANNEL", "SCHEDULE", "SOAK DAYS", "WORKLOADS", "MUTEXES")
 SECTOR_HEAD: Row = ("SECTOR", "DEPENDS ON", "MAX PARALLEL", "CLUSTERS")
 # The last column of each table, and the room it needs: with less it goes beneath its row.
@@ -143,7 +143,7 @@ def _cells(one: StatusCluster, now: str) -> Row:
         one.oldest_version,
         one.next or NONE,
         _soaked(one),
-        NONE if one.window_at is None else f"in {age_between(now, one.window_at)}",
+        start_cell(one, now),
     )
 
 

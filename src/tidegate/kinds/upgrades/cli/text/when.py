@@ -11,7 +11,7 @@ from tidegate.kinds.upgrades.app.forecast import (
     ForecastRow,
     ForecastStep,
 )
-from tidegate.kinds.upgrades.core.explain.dates import NO_DATE, NOT_BEFORE, date_text
+from tidegate.kinds.upgrades.core.explain.dates import NO_DATE, NOT_BEFORE, date_text, doubted
 from tidegate.kinds.upgrades.core.service import PARTITION
 from tidegate.kinds.upgrades.core.step import StepKind
 from tidegate.model.counted import counted
@@ -97,7 +97,7 @@ def _date(at: str | None, step: ForecastStep) -> str:
     """A moment; with a `~` if it is an estimate."""
     if at is None:
         return ""
-    return f"{'~' if step.estimate else ''}{date_text(parse_instant(at))}"
+    return doubted(parse_instant(at), estimate=step.estimate)
 
 
 def _depends(step: ForecastStep) -> str:

@@ -19,6 +19,7 @@ from tidegate.kinds.upgrades.cli.text.clusters import (
     cluster_cells,
     organisation_words,
 )
+from tidegate.kinds.upgrades.core.explain.dates import NO_DATE, NOT_BEFORE, date_text, doubted
 from tidegate.kinds.upgrades.core.service import PARTITION
 from tidegate.kinds.upgrades.core.step import StepKind
 from tidegate.model.time import parse_instant
@@ -31,7 +32,7 @@ def cluster_tree(one: ClusterExplanation | ExplainedCluster, now: str) -> list[s
 
     What gates say whatever the version stands once, above the versions.
     """
-    lines = [_headline(one, now)]
+    lines = [_headline(one, now), *_expected(one, now)]
     upgrades = [each for each in one.options if each.do == StepKind.UPGRADE.value]
     shared = _shared(upgrades)
     if shared:
@@ -52,6 +53,25 @@ def _headline(one: ClusterExplanation | ExplainedCluster, now: str) -> str:
     pools = f" (node pool {', '.join(behind)})" if behind else ""
     journal = f"({PARTITION}/{one.environment}/{one.org})"
     return "  ".join((one.called, f"on {one.version}{age}{pools}", one.headline, journal))
+
+
+def _expected(one: ClusterExplanation | ExplainedCluster, now: str) -> list[str]:
+    """When its next step starts, by the foresight of `when`; nothing of one that is up to date."""
+    start = one.expected
+    if start is None or (start.version is None and one.next is None):
+        return []
+    asked = f"`tidegate when cluster/{one.cluster}`"
+    if start.not_before is not None:
+        until = date_text(parse_instant(start.not_before))
+        return [f"expected: {NOT_BEFORE} {until}; {asked} looks further"]
+    if start.starts_at is None:
+        return [f"expected: {NO_DATE}; {asked} says why"]
+    at = parse_instant(start.starts_at)
+    what = f"node pool {start.pool} to {start.version}" if start.pool else f"to {start.version}"
+    if at <= parse_instant(now):
+        return [f"expected: {what}, under way"]
+    date = doubted(at, estimate=start.estimate)
+    return [f"expected: {what} {date} (in {age_between(now, start.starts_at)})"]
 
 
 def _shared(options: Sequence[UpgradeOption]) -> list[VerdictPart]:

@@ -45,6 +45,11 @@ def date_text(at: Instant) -> str:
     return f"{format_second(at)[:_MINUTE]}Z"
 
 
+def doubted(at: Instant, *, estimate: bool) -> str:
+    """A moment to the minute; with a `~` if it depends on more than a calendar."""
+    return f"{'~' if estimate else ''}{date_text(at)}"
+
+
 def in_date_order(some: Iterable[ExpectedUpgrades]) -> list[ExpectedUpgrades]:
     """By when they begin; those without a date come last."""
 

@@ -1,10 +1,10 @@
 """The fleet report: every cluster with its labels, and how far each version it may have has soaked.
 
-    4.12.18 (3.04 🎉), 4.12.19 (0)
+    4.12.18 (3.04 🎉 ~2026-03-10T12:00Z), 4.12.19 (0)
 
 The number is in days of clusters, of the workload that is furthest behind. ⏰ its upgrade is to
-start, 💫 it is under way (❗️ for more than six hours); 🎉 the rules would choose this version as
-soon as the window of the cluster opens, and no other. Blocked versions are left out.
+start, 💫 it is under way (❗️ for more than six hours); 🎉 this version is expected next, as `when`
+foresees it. Blocked versions are left out.
 """
 
 from collections.abc import Iterator, Mapping
@@ -12,16 +12,15 @@ from collections.abc import Iterator, Mapping
 import msgspec
 
 from tidegate.kinds.upgrades.core.declared.patterns import first_found
-from tidegate.kinds.upgrades.core.explain.summary import ClusterSummary, cluster_summaries, doing_of
+from tidegate.kinds.upgrades.core.explain.summary import ClusterSummary, cluster_summaries
 from tidegate.kinds.upgrades.core.explain.words import by_fleet
+from tidegate.kinds.upgrades.core.foresight.expected import ExpectedStart
 from tidegate.kinds.upgrades.core.reasons.version_reasons import VersionReason
 from tidegate.kinds.upgrades.core.rules.fleet import FleetMember, OrganisationFleet
 from tidegate.kinds.upgrades.core.rules.plan import UpgradePlan
 from tidegate.kinds.upgrades.core.rules.soak import Days, days_text, inherited
-from tidegate.kinds.upgrades.core.step import StepKind
 from tidegate.kinds.upgrades.core.versions import VersionError, key_of, sort_versions
 from tidegate.kinds.upgrades.core.world import OcmUpgrade, UpgradeWorld
-from tidegate.model.reason import Gate, Outcome
 from tidegate.model.time import SECOND, Instant, parse_instant
 
 WAITS, GOES, CHOSEN = "⏰", "💫", "🎉"
@@ -65,7 +64,12 @@ class SoakLine(msgspec.Struct, frozen=True):
     clusters: tuple[str, ...]
 
 
-def sections(world: UpgradeWorld, plan: UpgradePlan, now: Instant) -> list[ReportSection]:
+def sections(
+    world: UpgradeWorld,
+    plan: UpgradePlan,
+    now: Instant,
+    starts: Mapping[str, ExpectedStart],
+) -> list[ReportSection]:
     """The report, organisation by organisation, clusters by name."""
     called = {f"{each.env}/{each.id}": each.name for each in world.orgs}
     found: list[ReportSection] = []
@@ -73,7 +77,9 @@ def sections(world: UpgradeWorld, plan: UpgradePlan, now: Instant) -> list[Repor
         sources = [world.ledgers[key] for key in fleet.sources if key in world.ledgers]
         soak, _ = inherited(plan.ledgers[fleet.key], sources)
         ordered = sorted(mine, key=lambda each: (each.member.called, each.position))
-        lines = tuple(ReportLine(each.member, _soaking(each, soak, now)) for each in ordered)
+        lines = tuple(
+            ReportLine(each.member, _soaking(each, soak, starts, now)) for each in ordered
+        )
         names = tuple(called.get(key, key.partition("/")[2]) for key in fleet.sources)
         found.append(ReportSection(fleet, lines, names))
     return found
@@ -101,11 +107,14 @@ def channel_group(channel: str) -> str:
     return channel.rpartition("-")[0] or channel
 
 
-def _soaking(summary: ClusterSummary, soak: Days, now: Instant) -> tuple[SoakingVersion, ...]:
+def _soaking(
+    summary: ClusterSummary, soak: Days, starts: Mapping[str, ExpectedStart], now: Instant
+) -> tuple[SoakingVersion, ...]:
     member = summary.member
     if member.excluded is not None:
         return ()
-    marks, dates = _marks(summary, now), _dates(summary)
+    marks = _marks(summary, starts.get(member.cluster.uuid, ExpectedStart()), now)
+    dates = _dates(summary)
     patterns = (*member.policy.blocked, *summary.fleet.org_policy.blocked)
     return tuple(
         SoakingVersion(
@@ -138,17 +147,12 @@ def _days(member: FleetMember, soak: Days, version: str) -> str:
     return days_text(least).rstrip("0").rstrip(".")
 
 
-def _marks(summary: ClusterSummary, now: Instant) -> Mapping[str, str]:
-    """What is under way, or the version that would be chosen."""
+def _marks(summary: ClusterSummary, start: ExpectedStart, now: Instant) -> Mapping[str, str]:
+    """What is under way, or the version that is expected next."""
     manual = [one for one, _ in summary.member.progress.under_way if one.schedule_type == _MANUAL]
     if manual:
         return {one.version: _mark(one, now) for one in manual}
-    for option in summary.options:
-        if doing_of(option) in (StepKind.UPGRADE, StepKind.POOL) and all(
-            each.outcome is Outcome.PASS or each.gate is Gate.WINDOW for each in option.verdicts
-        ):
-            return {option.change.revision or "": CHOSEN}
-    return {}
+    return {} if start.leg is None else {start.leg.version: CHOSEN}
 
 
 def _dates(summary: ClusterSummary) -> Mapping[str, Instant]:

@@ -80,6 +80,7 @@ class ExpectedUpgrades(msgspec.Struct):
 
     cluster: ManagedCluster
     env: str
+    excluded: bool = False  # it is not decided on
     legs: list[UpgradeLeg] = []
     # The version it would go to next, and what keeps it from there; None: nothing is left to do.
     wanted: str = ""
@@ -107,6 +108,23 @@ class ExpectedUpgrades(msgspec.Struct):
             (leg.version for leg in reversed(self.legs) if leg.doing is StepKind.UPGRADE),
             self.cluster.version,
         )
+
+
+class ExpectedStart(msgspec.Struct, frozen=True):
+    """When the first step of a cluster starts: a date, a bound, or neither of them."""
+
+    # The step; None: none is expected, or it is not known yet.
+    leg: UpgradeLeg | None = None
+    # Nothing starts before this, and we looked no further; None: there is a step, or there is none.
+    not_before: Instant | None = None
+
+
+def start_of(expected: ExpectedUpgrades, looked_until: Instant | None) -> ExpectedStart:
+    """The first step of a cluster; `looked_until`, if we looked no further than that."""
+    first = next(iter(expected.upgrades), None)
+    if first is not None or expected.excluded:
+        return ExpectedStart(first)
+    return ExpectedStart(None, looked_until)
 
 
 class GateWaits:
@@ -205,7 +223,9 @@ def begin_with(
     """Every cluster of a plan by its external id, with what is under way on it."""
     envs = {each.org.id: each.org.env for each in plan.fleets}
     found = {
-        each.cluster.uuid: ExpectedUpgrades(each.cluster, envs[each.cluster.org])
+        each.cluster.uuid: ExpectedUpgrades(
+            each.cluster, envs[each.cluster.org], each.excluded is not None
+        )
         for each in plan.members
     }
     for under in under_way:

@@ -15,7 +15,8 @@ from tidegate.kinds.upgrades.core.foresight.fleet_state import (
 )
 from tidegate.kinds.upgrades.core.foresight.future import FleetFuture
 from tidegate.kinds.upgrades.core.foresight.pace import UpgradePace
-from tidegate.kinds.upgrades.core.foresight.soak_clock import SoakClock, soaked_at
+from tidegate.kinds.upgrades.core.foresight.soak_clock import SoakClock
+from tidegate.kinds.upgrades.core.foresight.soak_watch import SoakWatch
 from tidegate.kinds.upgrades.core.foresight.watch import (
     GateWatch,
     Watches,
@@ -53,7 +54,7 @@ class FleetLooks:
         self._waits = waits
         self._pace = pace
         self._watches = Watches()
-        self._soaks: dict[WatchKey, Instant | None] = {}
+        self._soaks = SoakWatch()
         self._doubled = future.doubled()
         # Places of clusters with an agreement that is wanted, and cannot be given yet.
         self._unagreed: set[int] = set()
@@ -116,7 +117,7 @@ class FleetLooks:
 
     def next_opening(self) -> Instant | None:
         """When a gate may open by time alone that somebody waits at; None: none does."""
-        moments = [self._watches.next_alarm(), *self._soaks.values()]
+        moments = [self._watches.next_alarm(), self._soaks.next_moment()]
         if self._ended and self._sources:  # what others inherit, they see in the round after
             moments.append(Instant(self._last + 1))
         return min((each for each in moments if each is not None), default=None)
@@ -221,7 +222,9 @@ class FleetLooks:
         state = self._states[number]
         versions = state.observe(changes, now, Instant(now - self._pace.round))
         keys = [*self._freed(number, changes), *self._caught_up(number, state, changes)]
-        keys += self._soaked(number, state, versions, now)
+        if state.fleet.sources or self._soaks.is_waited_for(number, versions, now):
+            days = self._soak_of(state)[0]
+            keys += self._soaks.soaked(number, days, self._clocks_of(state), now)
         if number in inheriting:
             keys += self._watches.keys(GateWatch.INHERITED, number)
         if versions and state.fleet.key in self._sources:
@@ -257,31 +260,10 @@ class FleetLooks:
                     found.append(key)
         return found
 
-    def _soaked(
-        self, number: int, state: FleetState, versions: set[str], now: Instant
-    ) -> list[WatchKey]:
-        """What has soaked for long enough by now; of the others, when that may be."""
-        days: Days | None = None
-        found = []
-        for key, moment in list(self._soaks.items()):
-            if key[1] != number:
-                continue
-            is_due = moment is not None and moment <= now
-            if is_due or key[2][0] in versions or state.fleet.sources:
-                days = days if days is not None else self._soak_of(state)[0]
-                self._soaks[key] = self._soaked_at(state, key, days, now)
-                if self._soaks[key] == now:
-                    found.append(key)
-                    del self._soaks[key]
-        return found
-
-    def _soaked_at(
-        self, state: FleetState, key: WatchKey, days: Days, now: Instant
-    ) -> Instant | None:
-        version, needed, *workloads = key[2]
-        wanted = [((version, each), int(needed)) for each in workloads]
-        sources = (self._clocks[each] for each in state.fleet.sources if each in self._clocks)
-        return soaked_at(wanted, days, (state.clock, *sources), now)
+    def _clocks_of(self, state: FleetState) -> list[SoakClock]:
+        """Where versions soak for an organisation: its own first, then those it inherits from."""
+        sources = state.fleet.sources
+        return [state.clock, *(self._clocks[key] for key in sources if key in self._clocks)]
 
     def _soak_of(self, state: FleetState) -> tuple[Days, Minima | None]:
         """What has soaked for an organisation; of those it inherits from, as of the last round."""
@@ -366,8 +348,8 @@ class FleetLooks:
             elif watch is not GateWatch.ITSELF:
                 key = _key(watch, number, one, member)
                 self._watches.add(key, at)
-                if watch is GateWatch.SOAK and key not in self._soaks:
-                    self._soaks[key] = self._soaked_at(state, key, days, now)
+                if watch is GateWatch.SOAK:
+                    self._soaks.add(key, days, self._clocks_of(state), now)
 
 
 def _key(watch: GateWatch, number: int, one: Verdict, member: FleetMember) -> WatchKey:
