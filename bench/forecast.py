@@ -4,7 +4,8 @@
 *moving* has eight sectors, one behind the other, with three upgrades at once in each, and mutexes
 that six clusters share: nearly all of it is upgraded, within three months. A *look* is a moment at
 which something may change, *decided* how many clusters are decided on in all looks together;
-*steps* are the upgrades that are foreseen, of clusters and of node pools.
+*steps* are the upgrades that are foreseen, of clusters and of node pools. A *list* (`get clusters`)
+looks for the next step of each cluster, and no further than a few decisions: so many have *dates*.
 """
 
 from collections.abc import Callable
@@ -17,7 +18,7 @@ import msgspec
 from bench.table import Report, count, draw, figure
 from bench.timing import Effort, best_ms
 from bench.upgrades import SIZES, WORKLOADS, fleet
-from tidegate.kinds.upgrades.core.foresight.forecast import forecast
+from tidegate.kinds.upgrades.core.foresight.forecast import first_starts, forecast
 from tidegate.kinds.upgrades.core.foresight.pace import UpgradePace
 from tidegate.kinds.upgrades.core.lint.lint import lint
 from tidegate.kinds.upgrades.wire.modes import read_upgrades
@@ -48,6 +49,9 @@ class Row(msgspec.Struct, frozen=True):
     ms: float
     # With everything that `lint` finds.
     lint_ms: float
+    # The next steps alone, as far as a list looks for them; and how many of them it has.
+    list_ms: float
+    listed: int
 
 
 def run(effort: Effort, say: Callable[[str], None]) -> Report:
@@ -76,7 +80,11 @@ def _row(
     steps = sum(len(each.legs) for each in outlook.expected.values())
     ms = best_ms(ahead, effort.patience_s)
     lint_ms = best_ms(partial(lint, world, world.now, pace), effort.patience_s)
-    return Row(name, size, outlook.looks, outlook.decided, steps, ms, lint_ms)
+    shortly = partial(first_starts, world, world.now, pace)
+    listed = sum(each.leg is not None for each in shortly().values())
+    list_ms = best_ms(shortly, effort.patience_s)
+    facts = (outlook.looks, outlook.decided, steps)
+    return Row(name, size, *facts, ms, lint_ms, list_ms, listed)
 
 
 def moving(size: int) -> dict[str, Any]:
@@ -121,8 +129,10 @@ def _table(rows: list[Row]) -> str:
             count(row.steps),
             figure(row.ms / 1000),
             figure(row.lint_ms / 1000),
+            figure(row.list_ms / 1000),
+            count(row.listed),
         )
         for row in rows
     ]
-    heads = ("FLEET", "CLUSTERS", "LOOKS", "DECIDED", "STEPS", "CPU S", "LINT S")
+    heads = ("FLEET", "CLUSTERS", "LOOKS", "DECIDED", "STEPS", "CPU S", "LINT S", "LIST S", "DATES")
     return draw("Upgrades run ahead", heads, lines)

@@ -24,6 +24,21 @@ class OptionDoc(Part, frozen=True, omit_defaults=True):
     verdicts: tuple[VerdictPart, ...] = ()
 
 
+class TargetDates(Part, frozen=True):
+    """When a target is expected to start and to be done."""
+
+    target: str
+    group: str
+    starts_at: str | None
+    done_at: str | None
+    depends_on: tuple[str, ...]
+    # What no clock opens; None: nothing.
+    held_by: str | None
+    # What has no date here does not happen before this, and `when` may look further; None: it has
+    # dates, or there are none.
+    not_before: str | None = None
+
+
 class TargetDoc(Part, frozen=True, omit_defaults=True):
     """One target: where it is, and what every gate says of each option."""
 
@@ -36,9 +51,13 @@ class TargetDoc(Part, frozen=True, omit_defaults=True):
     status: str = ""
     since: str | None = None
     starts: bool = False
-    # Why it waits, by the gate that says most; and until when, where time alone opens it.
+    # Why it waits, by the gate that says most; and until when, where time alone opens that gate.
     why: str = ""
     until: str | None = None
+    # Whether that is an estimate, as things are.
+    estimate: bool = False
+    # The dates that `when` has for it; null: they are not known here.
+    expected: TargetDates | None = None
     options: tuple[OptionDoc, ...] = ()
 
 
@@ -160,18 +179,6 @@ class StatusReport(Document, frozen=True, kw_only=True):
     at: str
 
 
-class TargetDates(Part, frozen=True):
-    """When a target is expected to start and to be done."""
-
-    target: str
-    group: str
-    starts_at: str | None
-    done_at: str | None
-    depends_on: tuple[str, ...]
-    # What no clock opens; None: nothing.
-    held_by: str | None
-
-
 class RolloutDates(Document, frozen=True, kw_only=True):
     """The expected dates of the targets of a partition."""
 
@@ -218,6 +225,7 @@ class TargetParts:
             starts=row.starts,
             why="" if shut is None else shut.message,
             until=None if shut is None else shut.until or None,
+            estimate=shut is not None and shut.estimate,
             options=tuple(map(self._option, row.options)),
         )
 

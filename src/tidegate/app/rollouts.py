@@ -17,6 +17,7 @@ from tidegate.app.documents import (
     recheck_of,
 )
 from tidegate.app.journals import Decision, Journals, target_of
+from tidegate.app.when import expected_in
 from tidegate.app.workers import PartitionWorker
 from tidegate.explain.view import PartitionView
 from tidegate.gates.scope import kind_word
@@ -159,12 +160,24 @@ def why(journals: Journals, name: str, target: str | None = None) -> RolloutDeta
         return _details(journals, one)
     hint = f"`tidegate why {one.partition}` lists all"
     found = view_target(one.view, target, one.rules.target_noun, hint)
-    return replace(found, stopped_by=journals.stopped_by(one), also_in=others, worker=one.worker)
+    expected = expected_in(journals, one).get(found.target.name)
+    return replace(
+        found,
+        target=replace(found.target, expected=expected),
+        stopped_by=journals.stopped_by(one),
+        also_in=others,
+        worker=one.worker,
+    )
 
 
 def _details(journals: Journals, one: Decision) -> RolloutDetails:
-    stopped_by = journals.stopped_by(one)
-    return replace(view_details(one.view), stopped_by=stopped_by, worker=one.worker)
+    found, dates = view_details(one.view), expected_in(journals, one)
+    return replace(
+        found,
+        targets=tuple(replace(each, expected=dates.get(each.name)) for each in found.targets),
+        stopped_by=journals.stopped_by(one),
+        worker=one.worker,
+    )
 
 
 def view_details(view: PartitionView) -> RolloutDetails:

@@ -2,8 +2,8 @@
 
 from msgspec.structs import replace
 
-from tidegate.app.documents import NotedDocument, RolloutDates
-from tidegate.app.journals import Journals
+from tidegate.app.documents import NotedDocument, RolloutDates, TargetDates
+from tidegate.app.journals import Decision, Journals
 from tidegate.app.workers import trouble_lines
 from tidegate.model.document import Document
 from tidegate.model.errors import UserError
@@ -18,10 +18,23 @@ def when(journals: Journals, name: str, pace: DatePace = DatePace()) -> Document
     UserError if nothing of this kind waits for a clock.
     """
     one, target, _ = journals.find_target(name)
-    entries = journals.store.read(one.partition)
-    found = one.rules.dates(one.partition, one.state, one.world, one.now, entries, pace, target)
+    found = dates_of(journals, one, pace, target)
     if found is None:
         raise UserError((Problem(one.partition, one.rules.no_dates()),))
     if isinstance(found, NotedDocument):
         return replace(found, notes=(*trouble_lines([one.worker], journals.now), *found.notes))
     return replace(found, worker=one.worker) if isinstance(found, RolloutDates) else found
+
+
+def dates_of(
+    journals: Journals, one: Decision, pace: DatePace, target: str | None = None
+) -> Document | None:
+    """The one place where dates of a partition come from; None: its kind has none."""
+    entries = journals.store.read(one.partition)
+    return one.rules.dates(one.partition, one.state, one.world, one.now, entries, pace, target)
+
+
+def expected_in(journals: Journals, one: Decision) -> dict[str, TargetDates]:
+    """The dates of the targets of a partition, for an answer that is not about dates alone."""
+    found = dates_of(journals, one, DatePace(brief=True))
+    return {each.target: each for each in found.items} if isinstance(found, RolloutDates) else {}

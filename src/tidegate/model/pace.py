@@ -17,3 +17,6 @@ class DatePace(msgspec.Struct, frozen=True, kw_only=True):
     pool_time: Duration | None = None
     # How far ahead.
     days: int = DAYS_AHEAD
+    # Whether a few looks are enough, for an answer that is not about dates alone. The same dates,
+    # and before which moment nothing happens where there is none yet.
+    brief: bool = False

@@ -12,7 +12,7 @@ from tidegate.model.time import Instant, format_age, format_second, parse_instan
 GROUP_HEAD: Row = (
     "GROUP", "INDEX", "STATUS", "WAITING", "UPDATING", "SOAKING", "DONE", "FAILED", "IGNORED",
 )  # fmt: skip
-TARGET_HEAD: Row = ("GROUP", "TARGET", "STATE", "SINCE", "UNTIL", "WHY")
+TARGET_HEAD: Row = ("GROUP", "TARGET", "STATE", "SINCE", "EXPECTED", "WHY")
 # How an option says that it leads back, and that the target goes.
 _BACK, _REMOVE = "return ", "remove"
 
@@ -40,10 +40,16 @@ def target_rows(
 ) -> list[Row]:
     """One row a target: the gate that says most says why."""
     starts = start_words(worker)
-    return [_target(each, now, starts) for each in targets]
+    idle = _is_idle(worker)
+    return [_target(each, now, starts, "" if idle else _expected(each, now)) for each in targets]
 
 
-def _target(row: TargetDoc, now: Instant, starts: str) -> Row:
+def _is_idle(worker: PartitionWorker | None) -> bool:
+    """Whether no worker does anything, so that no date would be kept."""
+    return worker is not None and not worker.moves
+
+
+def _target(row: TargetDoc, now: Instant, starts: str, expected: str) -> Row:
     why = starts if row.starts else row.why
     for option in row.options[1:]:
         if option.change.startswith(_BACK):
@@ -51,8 +57,25 @@ def _target(row: TargetDoc, now: Instant, starts: str) -> Row:
             goes = f"returns to {option.change.removeprefix(_BACK)} now"
             why = f"{why}; {shut.message if shut is not None else goes}"
     since = format_age(now - parse_instant(row.since)) if row.since is not None else ""
-    until = format_age(parse_instant(row.until) - now) if row.until is not None else ""
-    return (row.group, row.name, row.state, since, until, why)
+    return (row.group, row.name, row.state, since, expected, why)
+
+
+def _expected(row: TargetDoc, now: Instant) -> str:
+    """What `when` says of a target, in a few words; of a file, what the gate that shuts says."""
+    dates = row.expected
+    if dates is None:
+        if row.until is None:
+            return ""
+        left = format_age(parse_instant(row.until) - now)
+        return f"until {'~' if row.estimate else ''}{left}"
+    if dates.starts_at is not None and (starts := parse_instant(dates.starts_at)) > now:
+        return f"starts in {format_age(starts - now)}"
+    if dates.done_at is not None:
+        done = parse_instant(dates.done_at)
+        return f"done in {format_age(done - now)}" if done > now else ""
+    if dates.not_before is not None:
+        return f"not before {format_age(parse_instant(dates.not_before) - now)}"
+    return "no date"
 
 
 def target_tree(row: TargetDoc, now: Instant, worker: PartitionWorker | None = None) -> list[str]:
@@ -69,7 +92,7 @@ def target_tree(row: TargetDoc, now: Instant, worker: PartitionWorker | None = N
         parts.append(f"on {row.revision}" + (f", wants {row.next}" if other else ""))
     if row.starts:
         parts.append(start_words(worker))
-    lines = ["  ".join(parts)]
+    lines = ["  ".join(parts), *([] if _is_idle(worker) else _dates(row, now))]
     several = sum(_title(each) == "" for each in row.options) > 1
     for option in row.options:
         title = _title(option)
@@ -77,6 +100,23 @@ def target_tree(row: TargetDoc, now: Instant, worker: PartitionWorker | None = N
             title = f"{option.change}: {'now' if option.starts else 'waits'}"
         lines += [*([title] if title else []), *part_lines(option.verdicts, now)]
     return lines
+
+
+def _dates(row: TargetDoc, now: Instant) -> list[str]:
+    """The dates of a target that is to get something, as `when` has them."""
+    dates = row.expected
+    if dates is None or (dates.done_at is not None and parse_instant(dates.done_at) <= now):
+        return []
+    moments = ((dates.starts_at, "starts"), (dates.done_at, "done"))
+    words = [
+        f"{word} {format_second(at)} (in {format_age(at - now)})"
+        for text, word in moments
+        if text is not None and (at := parse_instant(text)) > now
+    ]
+    if dates.not_before is not None:
+        bound = format_second(parse_instant(dates.not_before))
+        words.append(f"{'' if words else 'nothing more '}not before {bound}")
+    return [f"expected: {', '.join(words) or 'no date'}"]
 
 
 def _title(option: OptionDoc) -> str:

@@ -124,7 +124,9 @@ def _print(dates: RolloutDates) -> None:
 
 def _row(one: TargetDates) -> tuple[str, ...]:
     depends = one.held_by or ", ".join(one.depends_on)
-    return (one.group, one.target, _date(one.starts_at, ""), _date(one.done_at, "no date"), depends)
+    bound = "" if one.not_before is None else f"not before {_date(one.not_before, '')}"
+    done = _date(one.done_at, bound or "no date")
+    return (one.group, one.target, _date(one.starts_at, ""), done, depends)
 
 
 def _date(at: str | None, otherwise: str) -> str:

@@ -193,8 +193,10 @@ class UpgradeRules(Rules[UpgradeState, OrganisationWorld, OrganisationPlan]):
         _entries: Iterable[JournalEntry],
         pace: DatePace,
         target: str | None,
-    ) -> Document:
-        """The rules, run ahead on the last recorded survey."""
+    ) -> Document | None:
+        """The rules, run ahead on the last recorded survey; other answers bring their own dates."""
+        if pace.brief:
+            return None
         # The application reads journals by these rules.
         from tidegate.kinds.upgrades.app.forecast import forecast_fleet
         from tidegate.kinds.upgrades.app.read.journal import recorded_reading

@@ -8,9 +8,12 @@ from tidegate.journal.chain import JournalEntry
 from tidegate.kinds.rollouts.app.pace import usual_pace
 from tidegate.kinds.rollouts.core.journal.state import RolloutState
 from tidegate.kinds.rollouts.core.world import RolloutWorld
-from tidegate.kinds.rollouts.simulated.forecast import TargetForecast, forecast
+from tidegate.kinds.rollouts.simulated.forecast import STEPS_MAX, TargetForecast, forecast
 from tidegate.model.pace import DatePace
 from tidegate.model.time import Instant, format_duration, format_instant
+
+# Steps times targets of an answer that is not about dates alone: some tenths of a second.
+BRIEF_WORK = 30_000
 
 
 def rollout_dates(
@@ -26,7 +29,9 @@ def rollout_dates(
     usual, known_from = usual_pace(entries, pace.apply_time, world.strategy.deadline)
     ahead = copy.copy(state)
     ahead.brakes = world.brakes  # as they are now, not as they were recorded last
-    expected = forecast(ahead, now, {}, usual)
+    size = len(world.targets)
+    steps = max(1, BRIEF_WORK // max(1, size)) if pace.brief else STEPS_MAX
+    expected = forecast(ahead, now, {}, usual, min(steps, STEPS_MAX))
     return RolloutDates(
         rollout=partition,
         apply_time=format_duration(usual),
@@ -43,4 +48,5 @@ def _date(one: TargetForecast) -> TargetDates:
         done_at=format_instant(one.done_at) if one.done_at is not None else None,
         depends_on=tuple(one.depends_on),
         held_by=one.held_by or None,
+        not_before=format_instant(one.not_before) if one.not_before is not None else None,
     )

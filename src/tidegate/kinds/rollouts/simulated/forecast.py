@@ -6,7 +6,7 @@ and is named instead.
 """
 
 import copy
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import msgspec
 from msgspec.structs import replace
@@ -51,14 +51,20 @@ class TargetForecast(msgspec.Struct):
     depends_on: list[str] = []
     # What no clock opens; empty if there is a date.
     held_by: str = ""
+    # What is not dated does not happen before this: we looked no further; None: to the end.
+    not_before: Instant | None = None
     # Every brake that is on when its turn has come, once each.
     collisions: list[Collision] = []
 
 
 def forecast(
-    state: RolloutState, now: Instant, apply_times: Mapping[str, Duration], usual: Duration
+    state: RolloutState,
+    now: Instant,
+    apply_times: Mapping[str, Duration],
+    usual: Duration,
+    steps_max: int = STEPS_MAX,
 ) -> list[TargetForecast]:
-    """Run a rollout ahead; one line a target, in group, then rank order."""
+    """Run a rollout ahead, for so many steps; one line a target, in group, then rank order."""
     ahead = copy.deepcopy(state)
     if ahead.brakes is not None:  # our own places follow from the targets in progress, which change
         own = ahead.brakes.partition
@@ -67,7 +73,7 @@ def forecast(
     ends = _ends(ahead, now, apply_times, usual)
     found: dict[str, TargetForecast] = {}
     plan: RolloutPlan | None = None
-    for _ in range(STEPS_MAX):
+    for _ in range(steps_max):
         _settle(ahead, ends, now)
         world = world_of(ahead, ahead.brakes)
         if world is None:
@@ -88,7 +94,16 @@ def forecast(
         if moment is None:
             break
         now = moment
+    else:
+        _bound(found.values(), now)
     return list(found.values())
+
+
+def _bound(found: Iterable[TargetForecast], moment: Instant) -> None:
+    """There were more steps: whatever has no date has one from this moment on, or none."""
+    for each in found:
+        if each.done_at is None:
+            each.not_before, each.held_by = moment, ""
 
 
 def _ends(
