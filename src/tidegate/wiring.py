@@ -1,4 +1,7 @@
-"""Puts the parts together; the only module that knows every adapter."""
+"""Puts the parts together; the only module that knows every adapter.
+
+Each is imported when it is asked for: a command imports what it uses.
+"""
 
 import os
 import sys
@@ -7,32 +10,31 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tidegate.forge.port import Forge
-from tidegate.git.port import Contents, Repository
-from tidegate.git.tree_port import Tree
-from tidegate.kinds.integrations.dry_runs_port import MissingError, Runner
-from tidegate.kinds.integrations.runs_port import Runs
-from tidegate.kinds.upgrades.health_port import ClusterHealth
-from tidegate.kinds.upgrades.ocm.port import ManagedClusters
-from tidegate.kubernetes.leases_port import Leases
-from tidegate.kubernetes.port import Cluster
-from tidegate.machine.cache import Cache
-from tidegate.machine.clock import Clock
-from tidegate.machine.system_clock import SystemClock
 from tidegate.model.errors import UserError
 from tidegate.model.problem import Problem
-from tidegate.notify.port import Notifier
-from tidegate.prometheus.port import EvidenceSource
-from tidegate.prometheus.server import PrometheusServer
-from tidegate.registry.port import Registry
-from tidegate.store.archive_port import Archive
 
 if TYPE_CHECKING:
     from tidegate.bundle.reader import Progress
     from tidegate.bundle.section import Bundle, Sections
     from tidegate.forge.place import ForgeKind
+    from tidegate.forge.port import Forge
     from tidegate.git.client.remote_heads import RemoteHeads
+    from tidegate.git.port import Contents, Repository
+    from tidegate.git.tree_port import Tree
+    from tidegate.kinds.integrations.dry_runs_port import Runner
+    from tidegate.kinds.integrations.runs_port import Runs
     from tidegate.kinds.rollouts.client.remote_fleet import RemoteFleet
+    from tidegate.kinds.upgrades.health_port import ClusterHealth
+    from tidegate.kinds.upgrades.ocm.port import ManagedClusters
+    from tidegate.kubernetes.leases_port import Leases
+    from tidegate.kubernetes.port import Cluster
+    from tidegate.machine.cache import Cache
+    from tidegate.machine.clock import Clock
+    from tidegate.notify.port import Notifier
+    from tidegate.prometheus.port import EvidenceSource
+    from tidegate.prometheus.server import PrometheusServer
+    from tidegate.registry.port import Registry
+    from tidegate.store.archive_port import Archive
 
 
 def bundle_sections() -> "Sections":
@@ -52,15 +54,17 @@ def bundle_rules() -> dict[str, str]:
     return {**RULES, **{name: text for each in sections for name, text in each.rules.items()}}
 
 
-def read_bundle(tree: Tree, cache: Cache, progress: "Progress | None" = None) -> "Bundle":
+def read_bundle(tree: "Tree", cache: "Cache", progress: "Progress | None" = None) -> "Bundle":
     """The bundle in a tree, read for every kind."""
     from tidegate.bundle.reader import read_bundle
 
     return read_bundle(tree, cache, bundle_sections(), progress)
 
 
-def clock() -> Clock:
+def clock() -> "Clock":
     """The clock of the machine."""
+    from tidegate.machine.system_clock import SystemClock
+
     return SystemClock()
 
 
@@ -69,7 +73,7 @@ def warn(text: str) -> None:
     sys.stderr.write(f"warning: {text}\n")
 
 
-def open_store(database: str, *, writes: bool = True, creates: bool | None = None) -> Archive:
+def open_store(database: str, *, writes: bool = True, creates: bool | None = None) -> "Archive":
     """The journal in a file, at `postgresql://…`, or in `memory:`; one only read is not changed.
 
     NoJournalError where there is none, unless one may be made: `creates`, or else `writes`.
@@ -83,7 +87,7 @@ def open_store(database: str, *, writes: bool = True, creates: bool | None = Non
     return open_archive(database, writes=writes, creates=creates)
 
 
-def webhook(url: str, template: str, timeout_s: float) -> Notifier:
+def webhook(url: str, template: str, timeout_s: float) -> "Notifier":
     """The notifier that posts to a webhook."""
     from tidegate.notify.webhook import Webhook
 
@@ -92,7 +96,7 @@ def webhook(url: str, template: str, timeout_s: float) -> Notifier:
 
 def cluster(
     context: str | None = None, kubeconfig: str | None = None, *, inside: bool = False
-) -> Cluster:
+) -> "Cluster":
     """The cluster of a context, or of the current one; UserError if that gives no access.
 
     Reads files; sends no request yet. `inside`: we run in it, and pods are asked at their
@@ -113,7 +117,7 @@ def cluster_manager(
     client_secret: str = "",
     token: str = "",
     addons: int = 2,
-) -> ManagedClusters:
+) -> "ManagedClusters":
     """An OpenShift Cluster Manager: with a service account's credentials, or a person's own token.
 
     A person's token is exchanged where there is an address to do so, and used as it is otherwise.
@@ -139,7 +143,7 @@ async def published(url: str) -> bytes:
     return await fetch(url)
 
 
-def leases(namespace: str, context: str | None = None, kubeconfig: str | None = None) -> Leases:
+def leases(namespace: str, context: str | None = None, kubeconfig: str | None = None) -> "Leases":
     """The leases of a namespace, by which processes agree on the leader."""
     from tidegate.kubernetes.client.access import read_access
     from tidegate.kubernetes.client.leases import KubernetesLeases
@@ -154,7 +158,7 @@ def is_database(path: Path) -> bool:
     return is_sqlite(path)
 
 
-def evidence_source(servers: Iterable[PrometheusServer] = ()) -> EvidenceSource:
+def evidence_source(servers: "Iterable[PrometheusServer]" = ()) -> "EvidenceSource":
     """Prometheus servers to query for health; no request is sent yet."""
     # Commands that send no request do not import an HTTP client.
     from tidegate.prometheus.client.source import PrometheusSource
@@ -162,7 +166,7 @@ def evidence_source(servers: Iterable[PrometheusServer] = ()) -> EvidenceSource:
     return PrometheusSource(servers)
 
 
-def registry(hosts: Iterable[str], auth_file: str = "") -> Registry | None:
+def registry(hosts: Iterable[str], auth_file: str = "") -> "Registry | None":
     """Registries to be asked for digests; None if there is none, and tags stay tags.
 
     UserError if one is not a registry's host. No request is sent yet.
@@ -176,8 +180,8 @@ def registry(hosts: Iterable[str], auth_file: str = "") -> Registry | None:
 
 
 def prometheus_runs(
-    servers: Iterable[PrometheusServer], server: str = "", cluster_label: str = ""
-) -> Runs:
+    servers: "Iterable[PrometheusServer]", server: str = "", cluster_label: str = ""
+) -> "Runs":
     """How runs of pods ended, as a Prometheus has it."""
     from tidegate.kinds.integrations.client.prometheus_runs import PrometheusRuns
     from tidegate.prometheus.client.source import PrometheusSource
@@ -185,7 +189,7 @@ def prometheus_runs(
     return PrometheusRuns(PrometheusSource(servers), server or None, cluster_label)
 
 
-def cluster_health(servers: Iterable[PrometheusServer], server: str) -> ClusterHealth:
+def cluster_health(servers: "Iterable[PrometheusServer]", server: str) -> "ClusterHealth":
     """How clusters are, as one of the Prometheus servers reports it; no request is sent yet."""
     from tidegate.kinds.upgrades.client.prometheus_health import PrometheusHealth
     from tidegate.prometheus.client.source import PrometheusSource
@@ -200,7 +204,7 @@ def remote_fleet(url: str) -> "RemoteFleet":
     return RemoteFleet(url)
 
 
-def open_tree(folder: Path, revision: str | None = None, *, must_exist: bool = True) -> Tree:
+def open_tree(folder: Path, revision: str | None = None, *, must_exist: bool = True) -> "Tree":
     """The files of a bundle: in a directory, or in a revision of the repository it is in.
 
     A revision that does not have the directory has no files, if it need not exist.
@@ -238,7 +242,7 @@ def branch_here(folder: Path) -> str:
     return branch_of(folder)
 
 
-def repository(folder: Path) -> Repository:
+def repository(folder: Path) -> "Repository":
     """The Git repository that a folder is in, with its remote; UserError if it is in none."""
     from tidegate.git.client.repository import open_repository
 
@@ -252,7 +256,7 @@ def working_tree(folder: Path) -> Path | None:
     return root_of(folder)
 
 
-def working_files(folder: Path, committed: Contents) -> Contents:
+def working_files(folder: Path, committed: "Contents") -> "Contents":
     """What commits of a repository have, with what is changed in the working tree of a folder."""
     from tidegate.git.client.working_files import WorkingFiles
 
@@ -278,7 +282,7 @@ def _remote_heads() -> "RemoteHeads":
     return RemoteHeads(Path.cwd())
 
 
-def read_live_bundle(tree: Tree, cache: Cache, progress: "Progress | None" = None) -> "Bundle":
+def read_live_bundle(tree: "Tree", cache: "Cache", progress: "Progress | None" = None) -> "Bundle":
     """A bundle of our own, with the commits of the branches that it follows.
 
     Not for merge requests of strangers: the addresses of repositories are theirs to write.
@@ -288,7 +292,7 @@ def read_live_bundle(tree: Tree, cache: Cache, progress: "Progress | None" = Non
     return with_heads(read_bundle(tree, cache, progress), read_head)
 
 
-def mirror(url: str) -> Repository:
+def mirror(url: str) -> "Repository":
     """A mirror of a Git repository, kept on this machine; the first time it is fetched whole.
 
     Commits and trees are kept, contents are fetched as they are asked for.
@@ -323,7 +327,7 @@ def write_out(folder: Path, revision: str, into: Path) -> None:
     write(folder, revision, into)
 
 
-def runner(name: str, command: str = "", arguments: Iterable[str] = ()) -> Runner:
+def runner(name: str, command: str = "", arguments: Iterable[str] = ()) -> "Runner":
     """What runs containers here: `command`, `podman`, `docker`, or the first of them there is.
 
     MissingError if there is none; UserError if the command cannot be used. Nothing runs yet.
@@ -332,6 +336,7 @@ def runner(name: str, command: str = "", arguments: Iterable[str] = ()) -> Runne
 
     from tidegate.kinds.integrations.client.runners.command import CommandRunner
     from tidegate.kinds.integrations.client.runners.container import ContainerRunner
+    from tidegate.kinds.integrations.dry_runs_port import MissingError
 
     if name == "command" or (name == "auto" and command):
         return CommandRunner(command)
@@ -343,7 +348,7 @@ def runner(name: str, command: str = "", arguments: Iterable[str] = ()) -> Runne
     return ContainerRunner(found, tuple(arguments))
 
 
-def bundle_cache(*, wanted: bool = True) -> Cache:
+def bundle_cache(*, wanted: bool = True) -> "Cache":
     """Cached results of earlier bundle reads on this machine; or nothing."""
     from tidegate.machine.file_cache import FileCache, NoCache, cache_path
 
@@ -356,7 +361,7 @@ def forge(
     url: str = "",
     token: str = "",
     env: Mapping[str, str] | None = None,
-) -> Forge:
+) -> "Forge":
     """The forge a remote is at, as the settings `forge`, `forgeUrl` and `forgeToken` say.
 
     UserError names the setting to change. No request is sent yet.

@@ -15,9 +15,11 @@ from tidegate.journal.chain import JournalNote
 from tidegate.journal.facts import Acted, Folded, TaskOutcome
 from tidegate.model.time import Instant
 from tidegate.store.archive_port import Archive
-from tidegate.store.client.database import Database, postgres_database, sqlite_database
+from tidegate.store.client.database import Database
 from tidegate.store.client.database_address import open_archive
 from tidegate.store.client.memory import MemoryStore
+from tidegate.store.client.postgres import postgres_database
+from tidegate.store.client.sqlite import SqliteDatabase
 from tidegate.store.port import TakenPlace
 
 TABLES = "journal_partitions, journal_entries, journal_projections, journal_claims"
@@ -67,7 +69,7 @@ def on_server(address: str) -> Journal:
 def database_of(journal: Journal) -> Database:
     """The database under a journal."""
     if journal.kind == "sqlite":
-        return sqlite_database(Path(journal.address), mode="rw")
+        return SqliteDatabase(Path(journal.address), mode="rw")
     return postgres_database(journal.address)
 
 

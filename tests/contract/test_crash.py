@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.contract import crash, journals
-from tidegate.store.client.database import sqlite_database
+from tidegate.store.client.sqlite import SqliteDatabase
 
 # Enough to hit an append, a compaction and a pause in most runs; e2e kills more.
 KILLS = 3
@@ -45,13 +45,15 @@ def test_the_check_would_find_what_is_lost(template: Path, tmp_path: Path) -> No
 
 def test_every_connection_waits_for_the_disk(template: Path) -> None:
     """Each connection syncs the log at every commit: a power cut loses no more than a kill does."""
-    database = sqlite_database(template, mode="rw")
+    database = SqliteDatabase(template, mode="rw")
     found: set[tuple[object, ...]] = set()
-    with database.reading() as one, database.writing() as two:
-        for connection in (one, two):
-            pragmas = ("journal_mode", "synchronous", "busy_timeout")
-            values = (connection.exec_driver_sql(f"PRAGMA {name}").scalar() for name in pragmas)
-            found.add(tuple(values))
+    pragmas = ("journal_mode", "synchronous", "busy_timeout")
+    with database.asking() as one, database.appending() as two, database.snapshot() as three:
+        for driver in (one, two, three):
+            found.add(tuple(driver.execute(f"PRAGMA {name}").fetchone()[0] for name in pragmas))
+    with database.altering() as connection:
+        values = (connection.exec_driver_sql(f"PRAGMA {name}").scalar() for name in pragmas)
+        found.add(tuple(values))
     database.close()
     assert found == {("wal", 2, 10_000)}
 
@@ -62,6 +64,6 @@ def test_a_server_that_does_not_wait_for_the_disk_is_asked_to(postgres: str) -> 
     for address in (postgres, lazy):
         made = journals.on_server(address)
         database = made.open()._database  # type: ignore[attr-defined]
-        with database.reading() as connection:
-            assert connection.exec_driver_sql("SHOW synchronous_commit").scalar() == "on"
+        with database.asking() as driver:
+            assert driver.execute("SHOW synchronous_commit").fetchone() == ("on",)
         made.close()

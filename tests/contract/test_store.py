@@ -11,7 +11,6 @@ from tidegate.journal.lease import KeptLease, Lease, Look
 from tidegate.model.errors import StaleError
 from tidegate.model.time import Duration, Instant
 from tidegate.store.archive_port import Archive
-from tidegate.store.client.database import driver_of
 from tidegate.store.client.partition import lock
 from tidegate.store.port import Head, LostClaimError
 
@@ -265,8 +264,8 @@ def test_one_who_waits_for_a_lease_writes_nothing(database: Journal) -> None:
     one, two = database.open(), database.open()
     lease_of(one, "w1", 1_000)
     kept = database_of(database)
-    with ThreadPoolExecutor(1) as pool, kept.writing() as connection:
-        lock(driver_of(connection), "r1")
+    with ThreadPoolExecutor(1) as pool, kept.appending() as driver:
+        lock(driver, "r1")
         asked = pool.submit(two.lease, "r1", "w2", Instant(1_001), TERM)
         assert asked.result(timeout=5) is None
     kept.close()
@@ -278,8 +277,8 @@ def test_a_lease_of_an_older_tidegate_is_still_one(database: Journal) -> None:
     store = database.open()
     lease_of(store, "w1", 1_000)
     kept = database_of(database)
-    with kept.writing() as connection:
-        connection.exec_driver_sql("UPDATE journal_partitions SET holder = 'old/7'")
+    with kept.appending() as driver:
+        driver.execute("UPDATE journal_partitions SET holder = 'old/7'")
     kept.close()
     assert store.leases() == {"r1": KeptLease(Lease("r1", "old/7", 1, Instant(1_100)))}
     assert store.lease("r1", "w2", Instant(1_099), TERM) is None

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
-from tidegate.engine.execute import ACTOR
+from tidegate.engine.kind import ACTOR
 from tidegate.journal.lease import KeptLease
 from tidegate.model.counted import counted
 from tidegate.model.document import Part

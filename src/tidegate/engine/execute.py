@@ -14,7 +14,7 @@ from aiolimiter import AsyncLimiter
 
 from tidegate.engine.batch import Batcher
 from tidegate.engine.breaker import Breaker
-from tidegate.engine.kind import ActRefusedError, Task
+from tidegate.engine.kind import ACTOR, ActRefusedError, Task
 from tidegate.explain.sentence import sentence
 from tidegate.journal.chain import JournalNote
 from tidegate.journal.facts import TaskOutcome
@@ -24,8 +24,6 @@ from tidegate.model.time import SECOND, Duration
 if TYPE_CHECKING:
     from tidegate.engine.round import Round
 
-# The actor of what the engine writes.
-ACTOR = "tidegate"
 RESTING = "the outside system failed too often, and gets a rest"
 
 

@@ -8,7 +8,6 @@ name. A kind is one folder under `kinds/` and one line in `wiring.py`; `engine/p
 kind need not write.
 """
 
-import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
@@ -29,6 +28,9 @@ from tidegate.model.pace import DatePace
 from tidegate.model.time import Instant
 from tidegate.model.verdict import Verdict
 from tidegate.store.port import TakenPlace
+
+# The actor of what the engine writes.
+ACTOR = "tidegate"
 
 S = TypeVar("S")
 W = TypeVar("W")
@@ -282,6 +284,8 @@ class Kind(Generic[S, W, P, O]):
         It need not report everything: every partition is observed now and then. It may end, or
         fail with OutsideError; then it is asked again, later.
         """
+        import asyncio  # readers of a journal import this module, and run nothing
+
         await asyncio.Event().wait()
         yield ""
 

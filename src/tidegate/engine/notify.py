@@ -11,7 +11,7 @@ import asyncio
 from collections import OrderedDict
 from collections.abc import Callable
 
-from tidegate.engine.execute import ACTOR
+from tidegate.engine.kind import ACTOR
 from tidegate.engine.round import Round, RoundResult
 from tidegate.explain.notice import Notice, NoticeKind
 from tidegate.journal.chain import JournalNote

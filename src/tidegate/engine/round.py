@@ -15,9 +15,9 @@ from typing import Any, ParamSpec, TypeVar
 import msgspec
 
 from tidegate.engine.brakes.book import BrakeBook
-from tidegate.engine.execute import ACTOR, Executor
+from tidegate.engine.execute import Executor
 from tidegate.engine.journal import Journal
-from tidegate.engine.kind import Kind, Others, PlanRecord, Task
+from tidegate.engine.kind import ACTOR, Kind, Others, PlanRecord, Task
 from tidegate.engine.partition import PartitionState
 from tidegate.engine.watchdog import Steps
 from tidegate.explain.view import Counts

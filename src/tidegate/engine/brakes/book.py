@@ -6,7 +6,6 @@ Calendars are expanded from the first day of a quarter, so that two workers, or 
 restarted, compute the same spans.
 """
 
-from asyncio import to_thread
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from threading import Lock
 from typing import Any
@@ -113,6 +112,8 @@ class BrakeBook:
         if self._gatherer is None:
             return {}
         if self._read_of is None:
+            from asyncio import to_thread  # readers of a journal gather nothing
+
             await to_thread(self.read, now)
         if not self._probes:
             return {}

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from tidegate.engine.execute import ACTOR
-from tidegate.engine.kind import ActRefusedError, Kind
+from tidegate.engine.kind import ACTOR, ActRefusedError, Kind
 from tidegate.forge.port import Forge
 from tidegate.gates.brakes import Brakes
 from tidegate.journal.chain import JournalNote

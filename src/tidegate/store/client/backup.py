@@ -8,7 +8,6 @@ import os
 import sqlite3
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 from tidegate.model.errors import UserError
 from tidegate.model.problem import Problem
@@ -46,11 +45,10 @@ def _copy(database: Database, path: Path, tell: Tell | None) -> None:
             tell(total - remaining - told)
         told = total - remaining
 
-    with database.snapshot() as connection, closing(sqlite3.connect(path)) as target:
+    with database.snapshot() as driver, closing(sqlite3.connect(path)) as target:
         # The first read makes the transaction see this moment and no later one.
-        connection.exec_driver_sql("SELECT count(*) FROM journal_partitions")
-        source: Any = connection.connection.driver_connection
-        source.backup(target, pages=_STEP_PAGES, progress=progress)
+        driver.execute("SELECT count(*) FROM journal_partitions").fetchall()
+        driver.raw.backup(target, pages=_STEP_PAGES, progress=progress)
         # A file that is whole in itself: there is no log beside it to be forgotten.
         target.execute("PRAGMA journal_mode = DELETE")
 

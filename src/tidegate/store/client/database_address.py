@@ -7,8 +7,9 @@ from tidegate.model.problem import Problem
 from tidegate.store.archive_port import Archive
 from tidegate.store.client import migrations
 from tidegate.store.client.archive import SqlArchive
-from tidegate.store.client.database import Database, postgres_database, sqlite_database
+from tidegate.store.client.database import Database
 from tidegate.store.client.memory import MemoryStore
+from tidegate.store.client.sqlite import SqliteDatabase
 from tidegate.store.port import NoJournalError
 
 # What every file of SQLite begins with.
@@ -27,7 +28,10 @@ def open_archive(address: str, *, writes: bool, creates: bool | None = None) -> 
         return MemoryStore()
     scheme, separator, rest = address.partition("://")
     if separator and scheme in _POSTGRES:
-        database = postgres_database(address)
+        # A file needs nothing of it: everyday commands do not wait for the import.
+        from tidegate.store.client.postgres import postgres_database
+
+        database: Database = postgres_database(address)
     elif separator and scheme != "sqlite":
         remedy = "name a file, or postgresql://user@host/database"
         raise UserError((Problem("--database", f"no journal is kept in {scheme}", remedy),))
@@ -53,13 +57,13 @@ def _file(path: Path, writes: bool, creates: bool) -> Database:
     if not path.exists():
         if not creates:
             raise NoJournalError(str(path.absolute()), "no such journal")
-        return sqlite_database(path, mode="rwc")
+        return SqliteDatabase(path, mode="rwc")
     if not creates and not path.stat().st_size:
         raise NoJournalError(str(path.absolute()), "holds no journal")
     # An empty file is a database without tables to SQLite, and so to us.
     if path.stat().st_size and not is_sqlite(path):
         raise _unusable(path, "is no journal", "name a file that `tidegate` made")
-    return sqlite_database(path, mode="rw" if writes else "ro")
+    return SqliteDatabase(path, mode="rw" if writes else "ro")
 
 
 def is_sqlite(path: Path) -> bool:

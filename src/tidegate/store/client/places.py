@@ -5,10 +5,7 @@ Taking one is an insert that does nothing where another row exists already.
 
 from collections.abc import Sequence
 
-import msgspec
-import sqlalchemy as sa
-
-from tidegate.store.client.schema import claims
+from tidegate.store.client.database import Driver
 from tidegate.store.port import LostClaimError, TakenPlace
 
 # Transactions that take or free claims in PostgreSQL queue at this lock: otherwise two of them
@@ -17,34 +14,44 @@ _LOCK = 7_463_016
 # Keys in one statement; databases take 32,766 values at most.
 _KEYS_MAX = 1_000
 
+_COLUMNS = "name, place, partition, key, at"
 # One row comes back if the place was free, none if it was not.
-_TAKE = sa.text(
-    "INSERT INTO journal_claims (name, place, partition, key, at)"
-    " VALUES (:name, :place, :partition, :key, :at) ON CONFLICT DO NOTHING RETURNING name"
+_TAKE = (
+    f"INSERT INTO journal_claims ({_COLUMNS})"
+    " VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING RETURNING name"
 )
+_ALL = f"SELECT {_COLUMNS} FROM journal_claims"
+_HELD = f"{_ALL} WHERE name = ? AND place = ?"
 
 
-def queue(connection: sa.Connection) -> None:
+def find_claims(driver: Driver) -> list[TakenPlace]:
+    """All claims there are, by name and place."""
+    rows = driver.execute(_ALL).fetchall()
+    return sorted((TakenPlace(*row) for row in rows), key=lambda c: (c.name, c.place))
+
+
+def queue(driver: Driver) -> None:
     """Wait for transactions that take or free claims right now."""
-    if connection.dialect.name != "sqlite":
-        connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_LOCK})")
+    if not driver.is_sqlite:
+        driver.execute(f"SELECT pg_advisory_xact_lock({_LOCK})")
 
 
-def free(connection: sa.Connection, keys: Sequence[str]) -> None:
+def free(driver: Driver, keys: Sequence[str]) -> None:
     """End the claims of some keys; a key without a claim is none's business."""
     for first in range(0, len(keys), _KEYS_MAX):
-        some = keys[first : first + _KEYS_MAX]
-        connection.execute(sa.delete(claims).where(claims.c.key.in_(some)))
+        some = tuple(keys[first : first + _KEYS_MAX])
+        marks = ", ".join("?" * len(some))
+        driver.execute(f"DELETE FROM journal_claims WHERE key IN ({marks})", some)
 
 
-def take(connection: sa.Connection, wanted: Sequence[TakenPlace]) -> None:
+def take(driver: Driver, wanted: Sequence[TakenPlace]) -> None:
     """Take every place, or raise LostClaimError with the holders of those that are taken."""
     lost: list[TakenPlace] = []
     for claim in wanted:
-        if connection.execute(_TAKE, msgspec.structs.asdict(claim)).first() is not None:
+        values = (claim.name, claim.place, claim.partition, claim.key, claim.at)
+        if driver.execute(_TAKE, values).fetchall():
             continue
-        here = sa.and_(claims.c.name == claim.name, claims.c.place == claim.place)
-        held = TakenPlace(*connection.execute(sa.select(claims).where(here)).one())
+        held = TakenPlace(*driver.execute(_HELD, values[:2]).fetchone())
         if (held.partition, held.key) != (claim.partition, claim.key):
             lost.append(held)
     if lost:

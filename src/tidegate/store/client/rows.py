@@ -1,8 +1,7 @@
 """The hot paths, on the driver's own cursor: entries in, entries out, hashes compared.
 
-Per entry, SQLAlchemy's share of a bulk insert is more than SQLite's own, and its rows cost as much
-again as the driver's (docs/decisions/0007). Everything that is not done per entry goes through
-SQLAlchemy.
+Per entry, SQLAlchemy's share of a bulk insert would be more than SQLite's own, and its rows would
+cost as much again as the driver's (docs/decisions/0007).
 """
 
 import sqlite3
@@ -19,13 +18,14 @@ PAGE_ENTRIES_MAX, PAGE_BYTES = 2_048, 4_000_000
 # How many to start with, and by how much to grow: one page does not say what the next one weighs.
 _PAGE_FIRST, _PAGE_GROWTH = 64, 8
 
-_COLUMNS = "seq, at, actor, kind, target, body, hash"
+# The columns of an entry, in the order of its fields.
+COLUMNS = "seq, at, actor, kind, target, body, hash"
 _INSERT_SQLITE = (
-    f"INSERT INTO journal_entries (partition_id, {_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+    f"INSERT INTO journal_entries (partition_id, {COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
 )
 # One array a column: a statement of one row costs the same as with VALUES, one of 1,000 a half.
 _INSERT_POSTGRES = (
-    f"INSERT INTO journal_entries (partition_id, {_COLUMNS})"
+    f"INSERT INTO journal_entries (partition_id, {COLUMNS})"
     " SELECT %s, * FROM unnest(%s::bigint[], %s::bigint[], %s::text[], %s::text[], %s::text[],"
     " %b::bytea[], %b::bytea[])"
 )
@@ -58,7 +58,7 @@ def insert_entries(driver: Driver, partition_id: int, entries: Sequence[JournalE
 
 def select_entries(driver: Driver, partition_id: int, after: int, up_to: int) -> list[JournalEntry]:
     """The entries behind one number and up to another."""
-    statement, values = f"SELECT {_COLUMNS} {_SELECT}", (partition_id, after, up_to)
+    statement, values = f"SELECT {COLUMNS} {_SELECT}", (partition_id, after, up_to)
     if driver.is_sqlite:
         return [JournalEntry(*row) for row in driver.raw.execute(statement.format("?"), values)]
     with driver.raw.cursor(binary=True) as cursor:

@@ -8,30 +8,36 @@ claims, so that two writers cannot wait for each other.
 
 from collections.abc import Iterator, Sequence
 
-import sqlalchemy as sa
-
 from tidegate.journal.chain import Break, JournalEntry, JournalNote, genesis, link
 from tidegate.journal.lease import KeptLease, Lease, Look
 from tidegate.model.errors import OutsideError, StaleError
 from tidegate.model.time import Duration, Instant
 from tidegate.store.client import rules
-from tidegate.store.client.database import Database, Driver, driver_of
+from tidegate.store.client.database import Database, Driver
 from tidegate.store.client.partition import (
     Partition,
     find,
+    find_heads,
     find_leases,
     keep_lease,
     lock,
     move_base,
     move_head,
 )
-from tidegate.store.client.places import free, queue, take
+from tidegate.store.client.places import find_claims, free, queue, take
 from tidegate.store.client.rows import Pages, insert_entries, select_entries, verify_stretch
-from tidegate.store.client.schema import claims as taken
-from tidegate.store.client.schema import entries, partitions, projections
 from tidegate.store.port import Append, Head, TakenPlace, Tell
 
-_HEADS = sa.select(partitions.c.name, partitions.c.seq).where(partitions.c.seq > 0)
+_KEPT = "SELECT seq FROM journal_projections WHERE partition_id = ?"
+_KEEP = "INSERT INTO journal_projections (seq, state, partition_id) VALUES (?, ?, ?)"
+_KEEP_LATER = "UPDATE journal_projections SET seq = ?, state = ? WHERE partition_id = ?"
+_LOAD = (
+    "SELECT kept.seq, kept.state FROM journal_projections AS kept"
+    " JOIN journal_partitions AS found ON found.id = kept.partition_id WHERE found.name = ?"
+)
+_HASH = "SELECT hash FROM journal_entries WHERE partition_id = ? AND seq = ?"
+_DROP = "DELETE FROM journal_entries WHERE partition_id = ? AND seq <= ?"
+_ENDS = "SELECT min(seq), max(seq) FROM journal_entries WHERE partition_id = ?"
 
 
 class SqlStore:
@@ -63,12 +69,11 @@ class SqlStore:
         if not claims and not frees:
             with self._database.appending() as driver:
                 return _append(driver, partition, notes, after, token)
-        with self._database.writing() as connection:
-            driver = driver_of(connection)
+        with self._database.appending() as driver:
             found = _lock(driver, partition, after, token)
-            queue(connection)
-            free(connection, frees)
-            take(connection, claims)
+            queue(driver)
+            free(driver, frees)
+            take(driver, claims)
             return _write(driver, found, notes)
 
     def append_many(self, appends: Sequence[Append]) -> list[Head | StaleError]:
@@ -139,8 +144,8 @@ class SqlStore:
 
     def heads(self) -> dict[str, int]:
         """The number of the last entry of every partition."""
-        with self._database.reading() as connection:
-            return dict(sorted((row.name, row.seq) for row in connection.execute(_HEADS)))
+        with self._database.asking() as driver:
+            return find_heads(driver)
 
     def partitions(self) -> list[str]:
         """The names of all partitions, in order."""
@@ -148,46 +153,37 @@ class SqlStore:
 
     def verify(self, partition: str, tell: Tell | None = None) -> Break | None:
         """The first entry that was changed, is missing or out of order; None if none is."""
-        with self._database.snapshot() as connection:
-            found = find(driver_of(connection), partition)
+        with self._database.snapshot() as driver:
+            found = find(driver, partition)
             if found is None:
                 return None
             prev = found.base.hash
             pages = Pages(found.base.seq, found.head.seq)
             for after, up_to in pages:
-                stretch = verify_stretch(driver_of(connection), found.id, prev, after, up_to)
+                stretch = verify_stretch(driver, found.id, prev, after, up_to)
                 if stretch.broken is not None:
                     return stretch.broken
                 prev = stretch.hash
                 pages.weighed(up_to - after, stretch.weight)
                 if tell is not None:
                     tell(up_to - after)
-            return _verify_ends(connection, found, prev)
+            return _verify_ends(driver, found, prev)
 
     def save(self, partition: str, seq: int, state: bytes) -> None:
         """Keep a projection, unless one of a later entry is kept."""
         rules.check_names(partition)
-        with self._database.writing() as connection:
-            found = lock(driver_of(connection), partition)
+        with self._database.appending() as driver:
+            found = lock(driver, partition)
             rules.check_projection(partition, found.head.seq, seq)
-            same = projections.c.partition_id == found.id
-            kept = connection.scalar(sa.select(projections.c.seq).where(same))
-            if kept is None:
-                row = {"partition_id": found.id, "seq": seq, "state": state}
-                connection.execute(sa.insert(projections).values(row))
-            elif kept <= seq:
-                connection.execute(sa.update(projections).where(same).values(seq=seq, state=state))
+            kept = driver.execute(_KEPT, (found.id,)).fetchone()
+            if kept is None or kept[0] <= seq:
+                driver.execute(_KEEP if kept is None else _KEEP_LATER, (seq, state, found.id))
 
     def load(self, partition: str) -> tuple[int, bytes] | None:
         """The projection kept last, with the number of the entry it includes."""
-        statement = (
-            sa.select(projections.c.seq, projections.c.state)
-            .join(partitions, partitions.c.id == projections.c.partition_id)
-            .where(partitions.c.name == partition)
-        )
-        with self._database.reading() as connection:
-            row = connection.execute(statement).one_or_none()
-        return None if row is None else (row.seq, bytes(row.state))
+        with self._database.asking() as driver:
+            row = driver.execute(_LOAD, (partition,)).fetchone()
+        return None if row is None else (row[0], bytes(row[1]))
 
     def lease(
         self,
@@ -225,9 +221,8 @@ class SqlStore:
 
     def claims(self) -> list[TakenPlace]:
         """All claims there are."""
-        with self._database.reading() as connection:
-            rows = connection.execute(sa.select(taken))
-            return sorted((TakenPlace(*row) for row in rows), key=lambda c: (c.name, c.place))
+        with self._database.asking() as driver:
+            return find_claims(driver)
 
     def compact(
         self,
@@ -240,22 +235,20 @@ class SqlStore:
     ) -> Head:
         """Append a Folded fact, then drop the entries up to `keep_after`."""
         rules.check_notes((note,))
-        with self._database.writing() as connection:
-            found = _lock(driver_of(connection), partition, after, token)
+        with self._database.appending() as driver:
+            found = _lock(driver, partition, after, token)
             rules.check_compaction(partition, note, found.head.seq, keep_after)
-            head = _write(driver_of(connection), found, (note,))
+            head = _write(driver, found, (note,))
             if keep_after > found.base.seq:
-                self._drop(connection, found, keep_after)
+                self._drop(driver, found, keep_after)
             return head
 
-    def _drop(self, connection: sa.Connection, found: Partition, up_to: int) -> None:
-        of = entries.c.partition_id == found.id
-        last = sa.select(entries.c.hash).where(of, entries.c.seq == up_to)
-        kept = connection.scalar(last)
+    def _drop(self, driver: Driver, found: Partition, up_to: int) -> None:
+        kept = driver.execute(_HASH, (found.id, up_to)).fetchone()
         if kept is None:
             raise OutsideError(f"{self._database.name}: {found.name}: entry {up_to} is missing")
-        connection.execute(sa.delete(entries).where(of, entries.c.seq <= up_to))
-        move_base(connection, found, Head(up_to, bytes(kept)))
+        driver.execute(_DROP, (found.id, up_to))
+        move_base(driver, found, Head(up_to, bytes(kept[0])))
 
     def close(self) -> None:
         """Close the database."""
@@ -299,14 +292,12 @@ def _write(driver: Driver, found: Partition, notes: Sequence[JournalNote]) -> He
     return head
 
 
-def _verify_ends(connection: sa.Connection, found: Partition, last: bytes) -> Break | None:
+def _verify_ends(driver: Driver, found: Partition, last: bytes) -> Break | None:
     """A valid chain must also begin and end where its partition says."""
     if last != found.head.hash:
         what = f"entry {found.head.seq} is another one than the chain ends with"
         return Break(found.head.seq, what)
-    of = entries.c.partition_id == found.id
-    ends = sa.select(sa.func.min(entries.c.seq), sa.func.max(entries.c.seq)).where(of)
-    first_seq, last_seq = connection.execute(ends).one()
+    first_seq, last_seq = driver.execute(_ENDS, (found.id,)).fetchone()
     if first_seq is not None and first_seq <= found.base.seq:
         return Break(first_seq, f"entry {first_seq} is there, though it was dropped")
     if last_seq is not None and last_seq > found.head.seq:

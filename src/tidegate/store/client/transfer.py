@@ -2,14 +2,12 @@
 
 from collections.abc import Iterable, Iterator
 
-import sqlalchemy as sa
-
 from tidegate.journal.chain import JournalEntry
 from tidegate.journal.pieces import Chain, Claimed, Piece
 from tidegate.store.client import rules
-from tidegate.store.client.database import driver_of
+from tidegate.store.client.database import Driver
 from tidegate.store.client.partition import find_all, lock
-from tidegate.store.client.places import queue, take
+from tidegate.store.client.places import find_claims, queue, take
 from tidegate.store.client.rows import (
     PAGE_BYTES,
     PAGE_ENTRIES_MAX,
@@ -17,36 +15,40 @@ from tidegate.store.client.rows import (
     insert_entries,
     select_entries,
 )
-from tidegate.store.client.schema import claims, partitions
 from tidegate.store.port import TakenPlace
 
+_ADOPT = (
+    "UPDATE journal_partitions"
+    " SET seq = ?, hash = ?, base_seq = ?, base_hash = ?, token = ? WHERE id = ?"
+)
 
-def dump(connection: sa.Connection) -> Iterator[Piece]:
+
+def dump(driver: Driver) -> Iterator[Piece]:
     """Every chain with its entries, then every claim."""
-    for found in find_all(connection):
+    for found in find_all(driver):
         yield found.chain()
         pages = Pages(found.base.seq, found.head.seq)
         for after, up_to in pages:
-            page = select_entries(driver_of(connection), found.id, after, up_to)
+            page = select_entries(driver, found.id, after, up_to)
             pages.weighed(len(page), sum(len(entry.body) for entry in page))
             yield from page
-    for row in connection.execute(sa.select(claims).order_by(claims.c.name, claims.c.place)):
-        yield Claimed(*row)
+    for claim in find_claims(driver):
+        yield Claimed(claim.name, claim.place, claim.partition, claim.key, claim.at)
 
 
-def adopt(connection: sa.Connection, pieces: Iterable[Piece]) -> None:
+def adopt(driver: Driver, pieces: Iterable[Piece]) -> None:
     """Store pieces; the caller has checked that the chains are valid."""
     partition_id = 0
     for group in _grouped(pieces):
         if isinstance(group, Chain):
-            partition_id = _adopt_chain(connection, group)
+            partition_id = _adopt_chain(driver, group)
         elif isinstance(group, Claimed):
             claim = TakenPlace(group.name, group.place, group.partition, group.key, group.at)
             # Locked after the partitions, as everywhere: so two writers never wait for each other.
-            queue(connection)
-            take(connection, (claim,))
+            queue(driver)
+            take(driver, (claim,))
         else:
-            insert_entries(driver_of(connection), partition_id, group)
+            insert_entries(driver, partition_id, group)
 
 
 def _grouped(pieces: Iterable[Piece]) -> Iterator[Chain | Claimed | list[JournalEntry]]:
@@ -68,18 +70,13 @@ def _grouped(pieces: Iterable[Piece]) -> Iterator[Chain | Claimed | list[Journal
         yield batch
 
 
-def _adopt_chain(connection: sa.Connection, chain: Chain) -> int:
+def _adopt_chain(driver: Driver, chain: Chain) -> int:
     """Make room for a chain, and say under which number."""
     rules.check_names(chain.partition)
-    found = lock(driver_of(connection), chain.partition)
+    found = lock(driver, chain.partition)
     rules.check_adoption(chain.partition, found.head.seq)
-    row = {
-        "seq": chain.seq,
-        "hash": chain.hash,
-        "base_seq": chain.base_seq,
-        "base_hash": chain.base_hash,
-        # A token of the other journal must not count as a newer one here.
-        "token": max(found.lease.token, chain.token),
-    }
-    connection.execute(sa.update(partitions).where(partitions.c.id == found.id).values(row))
+    # A token of the other journal must not count as a newer one here.
+    token = max(found.lease.token, chain.token)
+    values = (chain.seq, chain.hash, chain.base_seq, chain.base_hash, token, found.id)
+    driver.execute(_ADOPT, values)
     return found.id

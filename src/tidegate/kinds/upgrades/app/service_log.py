@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import Iterable
 from hashlib import blake2b
 
-from tidegate.engine.execute import ACTOR
+from tidegate.engine.kind import ACTOR
 from tidegate.engine.partition import PartitionState
 from tidegate.journal.chain import JournalNote
 from tidegate.journal.facts import Told

@@ -1,20 +1,19 @@
 """Brings a journal to the tables of this version; a newer one is not changed.
 
-Alembic is loaded only where there is something to do: the version is one row, and comparing it
-takes no library.
+SQLAlchemy and Alembic are loaded only where there is something to do: the version is one row, and
+comparing it takes no library.
 """
 
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import sqlalchemy as sa
-
 from tidegate.model.errors import UserError
 from tidegate.model.problem import Problem
-from tidegate.store.client.database import Database
+from tidegate.store.client.database import Database, Driver, driver_of
 from tidegate.store.port import NoJournalError
 
 if TYPE_CHECKING:
+    import sqlalchemy as sa
     from alembic.config import Config
 
 # The newest migration in versions/; a test holds it against alembic's own answer.
@@ -26,18 +25,24 @@ FOLDER = Path(__file__).parent
 _LOCK = 7_463_015
 
 
-def version(connection: sa.Connection) -> str | None:
+_TABLE_SQLITE = "SELECT name FROM sqlite_master WHERE type = 'table' AND name = ?"
+_TABLE_POSTGRES = "SELECT 1 WHERE to_regclass(?) IS NOT NULL"
+
+
+def version(driver: Driver) -> str | None:
     """The version of the tables; None where there are none."""
-    if not sa.inspect(connection).has_table(VERSION_TABLE):
+    table = _TABLE_SQLITE if driver.is_sqlite else _TABLE_POSTGRES
+    if not driver.execute(table, (VERSION_TABLE,)).fetchall():
         return None
-    found = connection.exec_driver_sql(f"SELECT version_num FROM {VERSION_TABLE}").scalar()
-    return str(found) if found is not None else None
+    # It was made in one transaction with its row.
+    rows = driver.execute(f"SELECT version_num FROM {VERSION_TABLE}").fetchall()
+    return str(rows[0][0]) if rows else None
 
 
 def require(database: Database) -> None:
     """Check that the tables are of this version, for commands that only read."""
-    with database.reading() as connection:
-        found = version(connection)
+    with database.asking() as driver:
+        found = version(driver)
     if found == NEWEST:
         return
     if found is None:
@@ -53,29 +58,31 @@ def require(database: Database) -> None:
 
 def upgrade(database: Database, *, creates: bool = True) -> None:
     """Bring the tables to this version; where there are none, make them if that is meant."""
-    with database.reading() as connection:
-        if version(connection) == NEWEST:
-            return
-    with database.writing() as connection:
+    with database.asking() as driver:
+        found = version(driver)
+    if found == NEWEST:
+        return
+    if found is None and not creates:
+        raise NoJournalError(database.name, "holds no journal")
+    with database.altering() as connection:
+        driver = driver_of(connection)
         if not database.is_sqlite:
-            connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_LOCK})")
-        found = version(connection)
+            driver.execute(f"SELECT pg_advisory_xact_lock({_LOCK})")
+        found = version(driver)
         if found == NEWEST:
             return
-        if found is None and not creates:
-            raise NoJournalError(database.name, "holds no journal")
         if found is not None and found > NEWEST:
             raise _too_new(database, found)
         _run(connection)
 
 
-def _run(connection: sa.Connection) -> None:
+def _run(connection: "sa.Connection") -> None:
     from alembic import command
 
     command.upgrade(alembic_config(connection), "head")
 
 
-def alembic_config(connection: sa.Connection) -> "Config":
+def alembic_config(connection: "sa.Connection") -> "Config":
     """Alembic on our migrations and the connection of the caller."""
     from alembic.config import Config
 
