@@ -107,9 +107,16 @@ def best_process_ms(command: Sequence[str], rounds: int) -> float:
 
 def _process_s(command: Sequence[str]) -> float:
     before = children_s()
-    subprocess.run(
-        command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, check=True, timeout=60
+    done = subprocess.run(
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        check=False,
+        timeout=60,
     )
+    if done.returncode:
+        raise RuntimeError(f"{' '.join(command)}: {done.stderr.decode(errors='replace')}")
     return children_s() - before
 
 

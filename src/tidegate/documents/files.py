@@ -3,20 +3,21 @@
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, BinaryIO, TypeVar
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 
 import msgspec
 
-from tidegate.documents.strict_yaml import YamlDocument, read_yaml
-from tidegate.documents.yaml_bounds import TEXT_BYTES_MAX
 from tidegate.model.errors import UserError
 from tidegate.model.json_text import decode_json
 from tidegate.model.problem import Problem
 
+if TYPE_CHECKING:
+    from tidegate.documents.strict_yaml import YamlDocument
+
 T = TypeVar("T")
 
 
-def read_as(path: str, read: Callable[[Any], T]) -> tuple[T, YamlDocument]:
+def read_as(path: str, read: Callable[[Any], T]) -> "tuple[T, YamlDocument]":
     """What a reader makes of a file (`-`: stdin); problems with their line."""
     document = read_document(path)
     try:
@@ -32,8 +33,11 @@ def is_file(what: str) -> bool:
     return Path(what).exists() and not Path(what).is_dir()
 
 
-def read_document(path: str) -> YamlDocument:
+def read_document(path: str) -> "YamlDocument":
     """The one document in a file (`-`: stdin)."""
+    # Commands ask for a name or a file: where it is a name, nothing that reads YAML is imported.
+    from tidegate.documents.strict_yaml import YamlDocument, read_yaml
+
     name = "stdin" if path == "-" else path
     raw = _bytes(path)
     try:
@@ -67,6 +71,8 @@ def _bytes(path: str) -> bytes:
 
 
 def _limited(file: BinaryIO, name: str) -> bytes:
+    from tidegate.documents.yaml_bounds import TEXT_BYTES_MAX
+
     found = file.read(TEXT_BYTES_MAX + 1)
     if len(found) > TEXT_BYTES_MAX:
         raise UserError(
@@ -82,6 +88,6 @@ def _json(raw: bytes) -> Any:
         return None
 
 
-def located(document: YamlDocument, error: UserError) -> UserError:
+def located(document: "YamlDocument", error: UserError) -> UserError:
     """The same problems, each with the line of the file it stands on."""
     return UserError(document.located(error.problems))

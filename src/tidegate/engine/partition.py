@@ -4,7 +4,6 @@ The state is a fold; keeping it only saves folding it all again. Entries that an
 written are folded in before anything else is done.
 """
 
-from asyncio import to_thread
 from collections.abc import Callable, Sequence
 from math import inf
 from threading import RLock
@@ -134,6 +133,8 @@ class PartitionState(Generic[S]):
         """The same in the event loop; a projection that is due is kept by a thread."""
         self.written(done, head)
         if self._seq - self._projected >= PROJECT_EVERY:
+            from asyncio import to_thread  # readers of a journal have no event loop
+
             await to_thread(self.project)
 
     def project(self) -> None:

@@ -1,7 +1,7 @@
 """`tidegate why`: a change in progress, or a saved state, decided and explained."""
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -20,11 +20,7 @@ from tidegate.cli.render.worker_text import tell_trouble
 from tidegate.cli.setting_options import settings_options
 from tidegate.cli.shape import Command
 from tidegate.documents.files import files_beside, is_file, located, read_document
-from tidegate.documents.strict_yaml import YamlDocument
 from tidegate.explain.table import layout
-from tidegate.kinds.rollouts.app.explanation import explain_reading
-from tidegate.kinds.rollouts.wire.rollout_doc import RolloutReading, read_rollout
-from tidegate.kinds.upgrades.app.read.document import is_world
 from tidegate.kinds.upgrades.cli.source.flags import (
     SETTINGS,
     WorldQuery,
@@ -36,6 +32,10 @@ from tidegate.model.errors import UserError
 from tidegate.model.time import Instant, format_age, in_seconds, parse_instant
 from tidegate.settings.settings import Merged
 from tidegate.wiring import clock
+
+if TYPE_CHECKING:
+    from tidegate.documents.strict_yaml import YamlDocument
+    from tidegate.kinds.rollouts.wire.rollout_doc import RolloutReading
 
 # Environments of promotions are called so.
 ENVIRONMENT = "env/"
@@ -86,6 +86,9 @@ def why(
     asked = WorldQuery(settings=settings, at=at, **flags)
     colour = wants_colour(settings.color)
     if is_file(what):
+        from tidegate.kinds.rollouts.app.explanation import explain_reading
+        from tidegate.kinds.upgrades.app.read.document import is_world
+
         document = read_document(what)
         if is_world(document.data):
             _show_world(asked, document, target, output)
@@ -140,7 +143,9 @@ def _lines(found: RolloutDetails | TargetDetails) -> list[str]:
     return lines
 
 
-def _show_world(asked: WorldQuery, document: YamlDocument, target: str | None, output: str) -> None:
+def _show_world(
+    asked: WorldQuery, document: "YamlDocument", target: str | None, output: str
+) -> None:
     """A world of upgrades in a file."""
     from tidegate.kinds.upgrades.cli.source.reader import read_document_world
     from tidegate.kinds.upgrades.cli.why import show_upgrades
@@ -166,7 +171,9 @@ def _moment(at: str) -> Instant | None:
         raise click.UsageError(f'--now "{at}": {error}; like 2026-01-31T12:00:00Z') from None
 
 
-def _read(file: str, document: YamlDocument, at: str) -> RolloutReading:
+def _read(file: str, document: "YamlDocument", at: str) -> "RolloutReading":
+    from tidegate.kinds.rollouts.wire.rollout_doc import read_rollout
+
     moment = _moment(at)
     data = document.data
     if moment is not None and isinstance(data, dict):

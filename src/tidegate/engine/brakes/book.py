@@ -8,14 +8,13 @@ restarted, compute the same spans.
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from threading import Lock
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from tidegate.documents.brake_doc import read_brakes
 from tidegate.documents.calendar_doc import Stretch, stretch_from
 from tidegate.documents.reader import Reader
-from tidegate.engine.brakes.evidence import Gatherer
 from tidegate.engine.brakes.source import BrakeSource, Written
 from tidegate.engine.kind import UnderWay
 from tidegate.gates.approval import ApprovalGate
@@ -32,6 +31,9 @@ from tidegate.model.time import SECOND, Duration, Instant
 from tidegate.prometheus.port import Probe
 from tidegate.store.port import Store
 
+if TYPE_CHECKING:
+    from tidegate.engine.brakes.evidence import Gatherer
+
 # Calendars are expanded again this often; they reach much further ahead.
 QUARTER = Duration(90 * 24 * 3600 * SECOND)
 JOURNAL = "journal"
@@ -45,7 +47,7 @@ class BrakeBook:
         self,
         store: Store,
         sources: Sequence[BrakeSource] = (),
-        gatherer: Gatherer | None = None,
+        gatherer: "Gatherer | None" = None,
     ) -> None:
         self._store = store
         self._sources = sources

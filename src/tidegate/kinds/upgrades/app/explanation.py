@@ -8,7 +8,6 @@ from tidegate.explain.verdict_part import VerdictPart, VerdictParts
 from tidegate.kinds.upgrades.app.clusters import ClusterPart, PoolBehind, cluster_part
 from tidegate.kinds.upgrades.app.read.starts import ClusterStarts, NextStart
 from tidegate.kinds.upgrades.app.read.view import (
-    ORGANISATION,
     UpgradeView,
     find_cluster,
     find_organisation,
@@ -23,6 +22,7 @@ from tidegate.kinds.upgrades.core.explain.option_words import (
 )
 from tidegate.kinds.upgrades.core.explain.summary import ClusterSummary
 from tidegate.kinds.upgrades.core.rules.fleet import OrganisationFleet
+from tidegate.kinds.upgrades.core.service import ORGANISATION
 from tidegate.kinds.upgrades.core.step import UpgradeStep
 from tidegate.model.document import Part, fields_of, instant_text
 from tidegate.model.plan import Option

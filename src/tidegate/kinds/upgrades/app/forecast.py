@@ -7,7 +7,6 @@ from msgspec import field
 
 from tidegate.explain.verdict_part import VerdictPart, verdict_part
 from tidegate.kinds.upgrades.app.read.view import (
-    ORGANISATION,
     find_cluster,
     find_organisation,
     views_of,
@@ -23,6 +22,7 @@ from tidegate.kinds.upgrades.core.foresight.expected import ExpectedUpgrades, Up
 from tidegate.kinds.upgrades.core.foresight.forecast import FleetForecast, forecast
 from tidegate.kinds.upgrades.core.foresight.pace import UpgradePace
 from tidegate.kinds.upgrades.core.rules.fleet import OrganisationFleet
+from tidegate.kinds.upgrades.core.service import ORGANISATION
 from tidegate.model.document import Part, fields_of, instant_text
 from tidegate.model.pace import DatePace
 from tidegate.model.time import SECOND, Duration, format_duration, format_instant

@@ -12,6 +12,8 @@ from tidegate.kinds.upgrades.core.world import HealthCheck, Organisation
 
 PARTITION = "upgrades"
 """What the journals of organisations begin with: upgrades/prod/o-payments."""
+ORGANISATION, CLUSTER = f"{PARTITION}/", "cluster/"
+"""What the names of organisations and of clusters begin with, where they are asked about."""
 
 
 class RuleSet(enum.Enum):

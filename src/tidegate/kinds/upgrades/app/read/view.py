@@ -9,7 +9,7 @@ from tidegate.kinds.upgrades.core.explain.summary import ClusterSummary, cluster
 from tidegate.kinds.upgrades.core.explain.words import by_fleet
 from tidegate.kinds.upgrades.core.rules.fleet import OrganisationFleet
 from tidegate.kinds.upgrades.core.rules.plan import UpgradePlan
-from tidegate.kinds.upgrades.core.service import PARTITION, RuleSet
+from tidegate.kinds.upgrades.core.service import ORGANISATION, RuleSet
 from tidegate.model.errors import NotFoundError, UserError
 from tidegate.model.problem import Problem, nearest, nearest_or_all
 from tidegate.model.target import bare
@@ -17,7 +17,6 @@ from tidegate.model.time import Instant
 
 NAMES_MAX = 8
 """An answer lists at most this many names; more do not fit on a line."""
-ORGANISATION, CLUSTER = f"{PARTITION}/", "cluster/"
 """The prefixes of names: organisations whose clusters upgrade by labels, and such clusters."""
 
 

@@ -3,7 +3,7 @@
 import asyncio
 import os
 from collections.abc import AsyncIterator, Iterator
-from contextlib import ExitStack, asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,7 +12,6 @@ import click
 import msgspec
 
 from tidegate import wiring
-from tidegate.cli.live import opened
 from tidegate.cli.moment import point
 from tidegate.cli.render.progress import Progress, Waiting
 from tidegate.cli.worker.options import brake_book
@@ -27,12 +26,12 @@ from tidegate.kinds.upgrades.cli.managers import (
     service_of,
 )
 from tidegate.kinds.upgrades.cli.source.flags import WorldQuery
+from tidegate.kinds.upgrades.cli.source.recorded import is_recorded, store_of
 from tidegate.kinds.upgrades.wire.published_soak import PublishedSoak, read_soak
 from tidegate.model.errors import UserError
 from tidegate.model.json_text import decode_json
 from tidegate.model.problem import Problem
 from tidegate.model.time import Instant
-from tidegate.settings.setting_table import TABLE
 from tidegate.settings.settings import Settings
 
 if TYPE_CHECKING:
@@ -62,11 +61,6 @@ def read_fleet(query: WorldQuery) -> FleetReading:
     return _read_own(query) if query.alone else _read_served(query)
 
 
-def has_source(query: WorldQuery) -> bool:
-    """Whether flags, settings or the journal name a source at all."""
-    return query.alone or bool(query.settings.upgrades) or is_recorded(query.settings)
-
-
 def read_document_world(document: "YamlDocument", query: WorldQuery) -> FleetReading:
     """The world in a document; problems with their line."""
     from tidegate.documents.files import located
@@ -84,21 +78,9 @@ def read_document_world(document: "YamlDocument", query: WorldQuery) -> FleetRea
 @contextmanager
 def journal_of(settings: Settings) -> Iterator[UpgradeJournal | None]:
     """The journal of the settings; None: there is none at the default place."""
-    with ExitStack() as stack:
-        journal = None
-        try:
-            store = stack.enter_context(opened(settings.database))
-            journal = UpgradeJournal(store, brake_book(settings, store, None))
-        except UserError:
-            if settings.database != TABLE["database"].default:
-                raise
-        yield journal
-
-
-def is_recorded(settings: Settings) -> bool:
-    """Whether the journal has any organisation whose clusters upgrade."""
-    with journal_of(settings) as journal:
-        return journal is not None and bool(journal.partitions())
+    with store_of(settings) as store:
+        book = brake_book(settings, store, None) if store is not None else None
+        yield UpgradeJournal(store, book) if store is not None and book is not None else None
 
 
 def _read_journal(query: WorldQuery) -> FleetReading:
