@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bench.bundle_files import files
-from tidegate.documents.plain_yaml import DeclinedError, read_plain
+from tidegate.documents.plain_yaml import DeclinedError, Plain, read_plain
 from tidegate.documents.strict_yaml import lines_of, read_documents
 
 ROOT = Path(__file__).parents[2]
@@ -19,17 +19,22 @@ PIECES = st.sampled_from(
     ["a", "b:", "c: ", "- ", "  ", "    ", "\n", "\n", "\n", ": ", ":", "#", " #x", '"', "'", "|",
      "|-", ">", "- a: b\n", "a: b\n", "x: |\n  text\n", "[", "]", "{", "}", ",", "1", "0x1", "1e3",
      "4.10", "yes", "null", "~", "&a", "*a", "!!str", "---", "...", "<<: ", "é", "\t", "\r", "%",
-     "@", "`", "?", "? ", "-", "--", "-1", "\\", "$ref: /a\n", "\u2028", "\ufeff", "  - ", "12:30"]
+     "@", "`", "?", "? ", "-", "--", "-1", "\\", "$ref: /a\n", "\u2028", "\ufeff", "  - ", "12:30",
+     "\n\n", "\n# x\n"]
 )  # fmt: skip
 
 
 def agree(text: str) -> bool:
-    """Whether the plain reader took the text; it must not have read anything else."""
+    """Whether the plain reader took the text; it must not have read anything else.
+
+    It reads line by line where it keeps lines, and block by block where it does not.
+    """
     lines: dict[str, int] = {}
-    try:
-        plain = read_plain(text, lines)
-    except DeclinedError:
+    plain, in_blocks = _read(text, lines), _read(text, None)
+    assert (plain is None) == (in_blocks is None), text
+    if plain is None or in_blocks is None:
         return False
+    assert repr(in_blocks) == repr(plain), text
     ((document, traps),) = read_documents("", text)
     assert not traps, (text, traps)
     assert document.data == plain.data, text
@@ -40,6 +45,13 @@ def agree(text: str) -> bool:
         path: line for path, line in lines.items() if "|" not in text
     }
     return True
+
+
+def _read(text: str, lines: dict[str, int] | None) -> Plain | None:
+    try:
+        return read_plain(text, lines)
+    except DeclinedError:
+        return None
 
 
 @settings(max_examples=1000)

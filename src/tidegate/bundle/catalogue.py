@@ -34,13 +34,19 @@ class Catalogue:
         self.by_schema = {
             schema: each.name for each in self.types.values() for schema in each.schemas
         }
-        # What the text of a file has to hold for the lines of its parts to be kept.
-        self.lined = tuple(
-            (schema, each.lined_with)
+        # What the text of a file has to hold, by its `$schema`, for the lines of its parts to be
+        # kept.
+        self.lined = {
+            schema: each.lined_with
             for each in self.types.values()
             if each.lined
             for schema in each.schemas
-        )
+        }
+        # How a comment that is kept begins, by the name of the type.
+        self.noted = {
+            each.name: tuple(f"# {mark}" for mark in each.notes.values())
+            for each in self.types.values()
+        }
         self.marks = tuple(mark for section in sections for mark in section.marks)
         self._folders = (SCHEMAS, *(section.schemas for section in sections))
         self._documents: dict[str, dict[str, Any]] = {}

@@ -23,6 +23,7 @@ from tidegate.model.problem import shown
 BYTES_MAX = 4 << 20
 # Values nested in lists and objects without end (through aliases) are followed no further.
 STEPS_MAX = 100_000
+_SCHEMA_FIELD = "$schema: "
 
 
 class Doc(msgspec.Struct, frozen=True, gc=False):
@@ -61,7 +62,7 @@ decode_leaf = msgspec.msgpack.Decoder(Leaf).decode
 def read_leaf(raw: bytes, catalogue: Catalogue) -> Leaf:
     """Read one file. Nothing in it raises."""
     leaf = _read(raw, catalogue)
-    if any(each.severity == "error" for each in leaf.findings):
+    if leaf.findings and any(each.severity == "error" for each in leaf.findings):
         marks = tuple(mark for mark in catalogue.marks if mark.encode() in raw)
         return msgspec.structs.replace(leaf, marks=marks) if marks else leaf
     return leaf
@@ -75,10 +76,15 @@ def _read(raw: bytes, catalogue: Catalogue) -> Leaf:
     except UnicodeDecodeError as error:
         line = raw.count(b"\n", 0, error.start) + 1
         return _unreadable(f"byte {error.start} is no UTF-8", "save the file as UTF-8", line)
-    lined = any(schema in text and mark in text for schema, mark in catalogue.lined)
-    lines: dict[str, int] | None = {} if lined else None
+    # Where `$schema` seems to be; what it is, is known when the text is read.
+    at = text.find(_SCHEMA_FIELD)
+    guess = text[at + len(_SCHEMA_FIELD) : text.find("\n", at)] if at >= 0 else ""
+    lines: dict[str, int] | None = {} if _is_lined(guess, text, catalogue) else None
     try:
         plain = read_plain(text, lines)
+        if lines is None and _is_lined(plain.data.get("$schema"), text, catalogue):
+            lines = {}
+            plain = read_plain(text, lines)
     except DeclinedError:
         return _strictly(text, catalogue)
     data = plain.data
@@ -95,6 +101,13 @@ def _read(raw: bytes, catalogue: Catalogue) -> Leaf:
     seen = plain.refs if len(plain.refs) == text.count("$ref") else None
     notes = _notes(text, kind, catalogue, 0)
     return Leaf((_doc(catalogue, kind, data, lines or {}, seen, notes=notes),))
+
+
+def _is_lined(schema: object, text: str, catalogue: Catalogue) -> bool:
+    """Whether the lines of the parts of a document are kept."""
+    if not isinstance(schema, str) or schema not in catalogue.lined:
+        return False
+    return catalogue.lined[schema] in text
 
 
 def schemas_in(raw: bytes) -> frozenset[str]:
@@ -139,9 +152,9 @@ def _strictly(text: str, catalogue: Catalogue) -> Leaf:
 
 def _notes(text: str, kind: str, catalogue: Catalogue, at: int) -> dict[str, str]:
     """The marked comments at the ends of lines of one document, by the path of the field there."""
-    marks = catalogue.types[kind].notes if kind else {}
-    if not any(f"# {mark}" in text for mark in marks.values()):
+    if not kind or not any(beginning in text for beginning in catalogue.noted[kind]):
         return {}
+    marks = catalogue.types[kind].notes
     lines = BREAK.split(text.removeprefix("\ufeff"))
     found: dict[str, str] = {}
     for path, line in lines_of(text)[at].items():

@@ -7,6 +7,9 @@ is not plain, or not allowed, is declined, and the strict reader reads the whole
 """
 
 import re
+from contextlib import suppress
+from itertools import islice
+from operator import length_hint
 from sys import intern
 from typing import Any
 
@@ -16,6 +19,8 @@ from tidegate.documents.strict_yaml import meaning, read_value
 
 # Lines whose meaning is remembered; more than a large bundle has of those that come again.
 REMEMBERED_MAX = 1 << 15
+# The same of blocks, which weigh more; of longer ones few come again.
+BLOCKS_MAX, BLOCK_CHARS_MAX = 1 << 13, 512
 # Deeper or more nested than this is not plain; far within what the strict reader takes.
 DEPTH_MAX, BRACKETS_MAX = 20, 20
 
@@ -27,15 +32,25 @@ _SCALAR = re.compile(
 )
 # A text in quotes without escapes.
 _QUOTED = re.compile(r"\"[^\"\\]*\"|'[^']*'")
+# What most lines are: a field, perhaps the first of an item, with such a value or none.
+_SIMPLE = re.compile(
+    rf"( *)(- +)?({_KEY.pattern}):(?: (?:({_SCALAR.pattern})|({_QUOTED.pattern})))?"
+)
 # What begins something that goes on over lines, or has a meaning only in its document.
 _REFUSED = ("|", ">", "&", "*", "!", "%", "@", "`", "---", "...", "- ", "? ", ": ")
 # No value on this line: it follows on the next ones, or is null.
 _LATER = object()
 _REF = intern("$ref")
+# The break before a line that belongs to no block above: it is neither indented nor an item.
+_BETWEEN = re.compile(r"\n(?![ -])")
 
 
 class DeclinedError(Exception):
     """Not plain: the strict reader has to read it."""
+
+
+class _UnblockedError(Exception):
+    """Not in whole blocks: it is read line by line."""
 
 
 class Plain(msgspec.Struct, frozen=True):
@@ -52,12 +67,16 @@ class _Literal:
         self.ending = ending
 
 
+# Values that need more than to be put into their field.
+_ODD = (_Literal, dict, list)
 _LITERALS = {"|": _Literal("\n"), "|-": _Literal("")}
 
 
 # How far a line is indented; how far the fields of its item are (0: it starts none); the name of
 # its field (None: the item is a value); the value; whether that needs more than to be put there.
 _Line = tuple[int, int, str | None, Any, bool]
+# The name of a field, its value, the references in it, and how deep it nests.
+_Block = tuple[str, Any, list[tuple[str, str]] | None, int]
 
 
 def read_plain(text: str, lines_of: dict[str, int] | None = None) -> Plain:
@@ -66,12 +85,53 @@ def read_plain(text: str, lines_of: dict[str, int] | None = None) -> Plain:
     `lines_of` receives the line of every object and list, by path, `managed[0].spec`; of those in a
     value on one line, only that of the value.
 
-    Equal values may be one object: what was read is never changed. Open levels are kept on a stack,
-    the innermost in variables: this loop is where a cold start spends its time.
+    Equal values may be one object: what was read is never changed.
     """
-    if not text.replace("\n", " ").isprintable() or not text.endswith("\n"):
+    if not text.endswith("\n"):
+        raise DeclinedError
+    if lines_of is None:
+        with suppress(_UnblockedError):
+            return _read_blocks(text)
+    if not text.replace("\n", " ").isprintable():
         raise DeclinedError
     lines = text.split("\n")
+    return _plain(*_read_lines(lines, _start(lines), lines_of))
+
+
+def _plain(root: dict[str, Any], refs: list[tuple[str, str]], deepest: int) -> Plain:
+    if not root or deepest > DEPTH_MAX:
+        raise DeclinedError
+    return Plain(root, refs)
+
+
+def _read_blocks(text: str) -> Plain:
+    """The same, block by block: a field that is not indented, with all that belongs to it.
+
+    Files of one kind share half of their blocks, and each is read once.
+    """
+    blocks = _BETWEEN.split(text.removeprefix("---\n"))
+    root: dict[str, Any] = {}
+    refs: list[tuple[str, str]] = []
+    deepest = 0
+    for key, value, named, depth in filter(None, map(_blocks.__getitem__, blocks)):
+        if key in root:
+            raise DeclinedError
+        root[key] = value
+        if named:
+            refs += named
+        if depth > deepest:
+            deepest = depth
+    return _plain(root, refs, deepest)
+
+
+def _read_lines(
+    lines: list[str], first: int = 0, lines_of: dict[str, int] | None = None
+) -> tuple[dict[str, Any], list[tuple[str, str]], int]:
+    """The fields from a line on, their references, and how deep they nest; the last is empty.
+
+    Open levels are kept on a stack, the innermost in variables: this loop is where a cold start
+    spends its time.
+    """
     root: dict[str, Any] = {}
     refs: list[tuple[str, str]] = []
     stack: list[tuple[int, Any, str]] = []
@@ -81,14 +141,10 @@ def read_plain(text: str, lines_of: dict[str, int] | None = None) -> Plain:
     is_list, deepest = False, 0
     # The field whose value may follow on the next lines.
     pending: str | None = None
-    skip = _start(lines)
-    for at, line in enumerate(lines):
-        if at < skip:
-            continue
-        known = _lines[line] if line in _lines else _line(line)
-        if known is None:
-            continue
-        indent, inner, key, value, odd = known
+    source = iter(lines)
+    for _ in islice(source, first):
+        pass
+    for indent, inner, key, value, odd in filter(None, map(_lines.__getitem__, source)):
         if inner:
             if pending is not None and indent >= now:
                 stack.append((now, into, name))
@@ -96,7 +152,7 @@ def read_plain(text: str, lines_of: dict[str, int] | None = None) -> Plain:
                 into[pending] = items
                 now, into, name, is_list = indent, items, pending, True
                 if lines_of is not None:
-                    lines_of[_path(stack, name)] = at + 1
+                    lines_of[_path(stack, name)] = len(lines) - length_hint(source)
             else:
                 while now > indent or not is_list:
                     if not stack:
@@ -109,23 +165,26 @@ def read_plain(text: str, lines_of: dict[str, int] | None = None) -> Plain:
                 into.append(value)
                 pending = None
                 if lines_of is not None:
-                    lines_of[f"{_path(stack, name)}[{len(into) - 1}]"] = at + 1
+                    place = f"{_path(stack, name)}[{len(into) - 1}]"
+                    lines_of[place] = len(lines) - length_hint(source)
                 continue
             fields: dict[str, Any] = {}
             into.append(fields)
             stack.append((now, into, name))
-            deepest = max(deepest, len(stack))
+            if len(stack) > deepest:
+                deepest = len(stack)
             now, into, name, is_list = inner, fields, "", False
             if lines_of is not None:
-                lines_of[_path(stack, name)] = at + 1
+                lines_of[_path(stack, name)] = len(lines) - length_hint(source)
         elif indent != now or is_list:
             if pending is not None and indent > now:
                 stack.append((now, into, name))
-                deepest = max(deepest, len(stack))
+                if len(stack) > deepest:
+                    deepest = len(stack)
                 into[pending] = fields = {}
                 now, into, name = indent, fields, pending
                 if lines_of is not None:
-                    lines_of[_path(stack, name)] = at + 1
+                    lines_of[_path(stack, name)] = len(lines) - length_hint(source)
             else:
                 while now > indent or is_list:
                     if now < indent or not stack:
@@ -142,16 +201,18 @@ def read_plain(text: str, lines_of: dict[str, int] | None = None) -> Plain:
         pending = None
         if odd:
             if value.__class__ is _Literal:
-                value, skip = _literal(lines, at + 1, now, value.ending)
+                after = len(lines) - length_hint(source)
+                value, end = _literal(lines, after, now, value.ending)
+                for _ in islice(source, end - after):
+                    pass
             elif key is _REF and value.__class__ is str:
                 names = (*(each[2] for each in stack), name)
                 refs.append((".".join(filter(None, names)), value))
             elif lines_of is not None:
-                lines_of[_path([*stack, (now, into, name)], key or "")] = at + 1
+                place = _path([*stack, (now, into, name)], key or "")
+                lines_of[place] = len(lines) - length_hint(source)
         into[key] = value
-    if not root or deepest > DEPTH_MAX:
-        raise DeclinedError
-    return Plain(root, refs)
+    return root, refs, deepest
 
 
 def _path(stack: list[tuple[int, Any, str]], name: str) -> str:
@@ -189,19 +250,69 @@ def _literal(lines: list[str], at: int, indent: int, ending: str) -> tuple[str, 
     return "\n".join(kept).rstrip("\n") + ending, at
 
 
-# The meaning of lines that were read before; None for an empty one.
-_lines: dict[str, _Line | None] = {}
+class _Lines(dict[str, _Line | None]):
+    """The meaning of lines that were read before; None for an empty one or a comment."""
+
+    def __missing__(self, line: str) -> _Line | None:
+        found = _line(line)
+        if len(self) >= REMEMBERED_MAX:
+            self.clear()
+        self[line] = found
+        return found
+
+
+class _Blocks(dict[str, _Block | None]):
+    """The meaning of blocks that were read before; None for an empty line or a comment."""
+
+    def __missing__(self, block: str) -> _Block | None:
+        if not block.replace("\n", " ").isprintable():
+            raise DeclinedError
+        found: _Block | None = None
+        if block and block[0] not in "#- \n":
+            found = _block(block)
+        elif block and (block[0] != "#" or "\n" in block):
+            # What goes on behind an empty line or a comment is the rest of a block.
+            raise _UnblockedError
+        if len(block) <= BLOCK_CHARS_MAX:
+            if len(self) >= BLOCKS_MAX:
+                self.clear()
+            self[block] = found
+        return found
+
+
+_lines, _blocks = _Lines(), _Blocks()
 _keys: set[str] = set()
 
 
 def forget() -> None:
-    """Forget every line that was seen, as if nothing had been read yet."""
+    """Forget everything that was seen, as if nothing had been read yet."""
     _lines.clear()
     _keys.clear()
+    _blocks.clear()
+
+
+def _block(block: str) -> _Block:
+    lines = block.split("\n")
+    if len(lines) == 1:
+        line = _line(block)
+        if line is not None and line[2] not in (None, _REF) and line[3].__class__ is not _Literal:
+            return line[2], None if line[3] is _LATER else line[3], None, 0
+    lines.append("")
+    root, refs, deepest = _read_lines(lines)
+    ((key, value),) = root.items()
+    return key, value, refs, deepest
 
 
 def _line(line: str) -> _Line | None:
-    """The meaning of a line by itself; cached."""
+    """The meaning of a line by itself."""
+    simple = _SIMPLE.fullmatch(line)
+    if simple is not None:
+        blank, hyphen, key, written, quoted = simple.groups()
+        indent = len(blank)
+        inner = indent + len(hyphen) if hyphen else 0
+        key = intern(key)
+        value = _scalar(written) if written else quoted[1:-1] if quoted else _LATER
+        return indent, inner, key, value, key is _REF
     body = line.lstrip(" ")
     indent = len(line) - len(body)
     found: _Line | None = None
@@ -218,14 +329,11 @@ def _line(line: str) -> _Line | None:
                 raise DeclinedError
     elif body and body[0] != "#":
         found = _told(indent, 0, *_field(body))
-    if len(_lines) >= REMEMBERED_MAX:
-        _lines.clear()
-    _lines[line] = found
     return found
 
 
 def _told(indent: int, inner: int, key: str | None, value: Any) -> _Line:
-    odd = key is _REF or isinstance(value, _Literal | dict | list)
+    odd = key is _REF or value.__class__ in _ODD
     return indent, inner, key, value, odd
 
 
@@ -252,13 +360,17 @@ def _note_key(key: str) -> None:
     _keys.add(key)
 
 
+def _scalar(written: str) -> Any:
+    known, wrong, _ = meaning(written)
+    if wrong:
+        raise DeclinedError
+    return known
+
+
 def _value(written: str) -> Any:
     """The value that is written behind a field or a hyphen."""
     if _SCALAR.fullmatch(written):
-        known, wrong, _ = meaning(written)
-        if wrong:
-            raise DeclinedError
-        return known
+        return _scalar(written)
     if _QUOTED.fullmatch(written):
         return written[1:-1]
     text = written.lstrip(" ")
