@@ -2,9 +2,13 @@
 
 The peer loads every file and checks it against the schema of its kind. Ours does that, strictly and
 with lines, resolves names, works out shards, lints, and keeps what it found for the next time.
-*cold* finds an empty cache; *warm* is the same bundle again, and there wall time is what counts.
+*cold* finds an empty cache: its CPU time is that of one process that reads everything, its wall
+time that of as many processes as the command would use. *warm* is the same bundle again, and there
+wall time is what counts. Growth is the CPU time for a file. Wall times mean something on a machine
+that does nothing else.
 """
 
+import gc
 import tempfile
 import time
 from collections.abc import Callable
@@ -20,14 +24,16 @@ from bench.bundle_files import write_bundle
 from bench.table import Report, count, draw, figure, times
 from bench.timing import PASSES, Effort, best_ms
 from tidegate.bundle.catalogue import catalogue
+from tidegate.bundle.reader import read_bundle
 from tidegate.documents import plain_yaml
 from tidegate.git.client.tree.directory import DirectoryTree
 from tidegate.machine.file_cache import FileCache
-from tidegate.wiring import bundle_sections, read_bundle
+from tidegate.machine.processes import processes
+from tidegate.wiring import bundle_sections
 
 SIZES = (100, 1_000, 10_000)
 # What was aimed for: a word in a table, never an assertion.
-COLD_GOAL, WARM_GOAL_MS = 8.0, 500.0
+COLD_GOAL, WALL_GOAL, WARM_GOAL_MS = 8.0, 12.0, 500.0
 ROUNDS = 3
 
 
@@ -38,6 +44,11 @@ class Row(msgspec.Struct, frozen=True):
     peer_ms: float
     cold_ms: float
     ratio: float
+    # How many processes the wall time is of.
+    processes: int
+    peer_wall_ms: float
+    cold_wall_ms: float
+    wall_ratio: float
     warm_ms: float
     warm_wall_ms: float
 
@@ -56,19 +67,26 @@ def _measured(folder: Path, size: int, patience_s: float, say: Callable[[str], N
     write_bundle(bundle, size)
     validators = _validators()
     best = dict.fromkeys(("peer", "cold"), float("inf"))
+    wall = dict(best)
     for _ in range(PASSES):
-        for name, work in (
-            ("peer", lambda: _peer(bundle, validators)),
-            ("cold", lambda: _cold(bundle, cache)),
+        for name, work, shared in (
+            ("peer", lambda: _peer(bundle, validators), lambda: _peer(bundle, validators)),
+            ("cold", lambda: _cold(bundle, cache, 1), lambda: _cold(bundle, cache, None)),
         ):
             say(f"bundle: {size:,} files, {name}")
             best[name] = min(best[name], best_ms(work, patience_s))
+            say(f"bundle: {size:,} files, {name}, wall")
+            wall[name] = min(wall[name], _best_wall_ms(shared))
     say(f"bundle: {size:,} files, warm")
     return Row(
         files=size,
         peer_ms=best["peer"],
         cold_ms=best["cold"],
         ratio=best["peer"] / best["cold"],
+        processes=processes(),
+        peer_wall_ms=wall["peer"],
+        cold_wall_ms=wall["cold"],
+        wall_ratio=wall["peer"] / wall["cold"],
         warm_ms=best_ms(lambda: _ours(bundle, cache), patience_s),
         warm_wall_ms=_best_wall_ms(lambda: _ours(bundle, cache)),
     )
@@ -77,6 +95,7 @@ def _measured(folder: Path, size: int, patience_s: float, say: Callable[[str], N
 def _best_wall_ms(work: Callable[[], object]) -> float:
     best = float("inf")
     for _ in range(ROUNDS):
+        gc.collect()
         started_at = time.perf_counter()
         work()
         best = min(best, time.perf_counter() - started_at)
@@ -104,34 +123,44 @@ def _peer(bundle: Path, validators: dict[str, Any]) -> int:
     return wrong
 
 
-def _ours(bundle: Path, cache: Path) -> int:
-    found = read_bundle(DirectoryTree(bundle), FileCache(cache))
+def _ours(bundle: Path, cache: Path, cores: int | None = None) -> int:
+    tree, kept = DirectoryTree(bundle), FileCache(cache)
+    found = read_bundle(tree, kept, bundle_sections(), cores=cores)
     assert not found.findings, found.findings[0]
     return found.files
 
 
-def _cold(bundle: Path, cache: Path) -> int:
+def _cold(bundle: Path, cache: Path, cores: int | None) -> int:
     """Nothing kept from before, neither in the file nor in this process."""
     cache.unlink(missing_ok=True)
     plain_yaml.forget()
-    return _ours(bundle, cache)
+    return _ours(bundle, cache, cores)
 
 
 def _table(rows: list[Row]) -> str:
-    heads = ("FILES", "PEER CPU", "COLD CPU", "RATIO", "WARM CPU", "WARM WALL", "GOALS")
+    heads = (
+        "FILES", "PEER CPU", "COLD CPU", "RATIO", "US/FILE",
+        "PEER WALL", "COLD WALL", "RATIO", "WARM CPU", "WARM WALL", "GOALS",
+    )  # fmt: skip
     lines = [
         (
             count(row.files),
             figure(row.peer_ms),
             figure(row.cold_ms),
             times(row.ratio),
+            figure(row.cold_ms * 1000 / row.files),
+            figure(row.peer_wall_ms),
+            figure(row.cold_wall_ms),
+            times(row.wall_ratio),
             figure(row.warm_ms),
             figure(row.warm_wall_ms),
             _verdict(row),
         )
         for row in rows
     ]
-    goals = f"goals at 10,000: {COLD_GOAL:.0f}× cold, {WARM_GOAL_MS:.0f} ms warm"
+    many = rows[-1].processes if rows else 1
+    by = f"{COLD_GOAL:.0f}× by CPU, {WALL_GOAL:.0f}× by wall in {many} processes"
+    goals = f"goals at 10,000: {by}, {WARM_GOAL_MS:.0f} ms warm"
     title = f"Reading a bundle, ms, beside PyYAML's C loader + jsonschema; {goals}"
     return draw(title, heads, lines)
 
@@ -139,6 +168,9 @@ def _table(rows: list[Row]) -> str:
 def _verdict(row: Row) -> str:
     if row.files < SIZES[-1]:
         return ""
-    cold = "met" if row.ratio >= COLD_GOAL else "missed"
-    warm = "met" if row.warm_wall_ms < WARM_GOAL_MS else "missed"
-    return f"cold {cold}, warm {warm}"
+    met = {
+        "CPU": row.ratio >= COLD_GOAL,
+        "wall": row.wall_ratio >= WALL_GOAL,
+        "warm": row.warm_wall_ms < WARM_GOAL_MS,
+    }
+    return ", ".join(f"{name} {'met' if good else 'missed'}" for name, good in met.items())

@@ -2,7 +2,8 @@
 
 What a file says is kept under its identity, and the whole under the identities of all files and
 their paths. Both are salted with the sections and with the text of the programs that work it out,
-so that a newer Tidegate uses nothing that an older one kept.
+so that a newer Tidegate uses nothing that an older one kept. Many new files are read in several
+processes, with the same result.
 """
 
 import gc
@@ -25,12 +26,17 @@ from tidegate.bundle.places import Places
 from tidegate.bundle.section import Bundle, Documents, Faults, Sections
 from tidegate.git.tree_port import Tree
 from tidegate.machine.cache import Cache
+from tidegate.machine.processes import in_processes, processes
 
 # Called with the number of files that were read since the last call.
 Progress = Callable[[int], None]
 # Reads the bundle in a tree, with the sections and the cache that were chosen outside.
 ReadBundle = Callable[[Tree], Bundle]
 _KEY_BYTES, _SALT_BYTES = 32, 16
+# How many bytes of new files are in memory at once.
+BATCH_BYTES = 64 << 20
+# A process is worth its start for so many bytes: some 600 files, which take 40 ms.
+PART_BYTES_MIN = 1 << 20
 _ROOT = Path(tidegate.__file__).parent
 # What takes part in reading every bundle; sections add their own.
 _PROGRAMS = tuple(
@@ -52,9 +58,13 @@ _decode = msgspec.msgpack.Decoder(_Kept).decode
 
 
 def read_bundle(
-    tree: Tree, cache: Cache, sections: Sections, progress: Progress | None = None
+    tree: Tree,
+    cache: Cache,
+    sections: Sections,
+    progress: Progress | None = None,
+    cores: int | None = None,
 ) -> Bundle:
-    """The bundle in a tree."""
+    """The bundle in a tree; in so many processes at most, None: as many as there is use for."""
     files = tree.files()
     key = _key(sections, (part for item in files.items() for part in item))
     known = cache.get((key,)).get(key)
@@ -64,7 +74,8 @@ def read_bundle(
     types = catalogue(sections)
     with _Uncollected():
         salt = salt_of(sections)[:_SALT_BYTES]
-        leaves = _leaves(tree, files, cache, types, salt, progress or (lambda _: None))
+        files_read = _FileReader(types, progress or (lambda _: None), cores)
+        leaves = _leaves(tree, files, cache, salt, files_read)
         places = Places(lambda path: next(iter(tree.read((path,))))[1])
         bundle = _joined(leaves, places, types, sections)
     cache.put({key: _encode(bundle)})
@@ -88,9 +99,8 @@ def _leaves(
     tree: Tree,
     files: Mapping[str, str],
     cache: Cache,
-    types: Catalogue,
     salt: bytes,
-    progress: Progress,
+    reader: "_FileReader",
 ) -> dict[str, Leaf]:
     keys = {path: salt + bytes.fromhex(identity) for path, identity in files.items()}
     known = cache.get(set(keys.values()))
@@ -99,16 +109,75 @@ def _leaves(
         if key in known:
             with suppress(msgspec.MsgspecError):
                 found[path] = decode_leaf(known[key])
-    progress(len(found))
+    reader.progress(len(found))
     fresh: dict[bytes, bytes] = {}
     missing = [path for path in files if path not in found]
-    for path, raw in tree.read(missing):
-        found[path] = read_leaf(raw, types)
-        fresh[keys[path]] = encode_leaf(found[path])
-        progress(1)
+    for batch in _batches(tree.read(missing)):
+        for (path, _), (leaf, kept) in zip(batch, reader.read(batch), strict=True):
+            found[path], fresh[keys[path]] = leaf, kept
     if fresh:
         cache.put(fresh)
     return {path: found[path] for path in files}
+
+
+_File = tuple[str, bytes]
+# A file as it is used, and as it is kept.
+_ReadFile = tuple[Leaf, bytes]
+
+
+def _batches(files: Iterable[_File]) -> Iterator[list[_File]]:
+    """Files, as many at a time as may be in memory."""
+    batch: list[_File] = []
+    weight = 0
+    for file in files:
+        batch.append(file)
+        weight += len(file[1])
+        if weight >= BATCH_BYTES:
+            yield batch
+            batch, weight = [], 0
+    if batch:
+        yield batch
+
+
+class _FileReader:
+    """Reads files, in several processes where there are many."""
+
+    def __init__(self, types: Catalogue, progress: Progress, cores: int | None) -> None:
+        self._types = types
+        self.progress = progress
+        self._cores = cores
+
+    def read(self, files: list[_File]) -> list[_ReadFile]:
+        """What each file says."""
+        weight = sum(len(raw) for _, raw in files)
+        cores = processes() if self._cores is None else self._cores
+        count = max(1, min(cores, weight // PART_BYTES_MIN))
+        # Dealt out one by one: neighbours are alike, and so all parts take the same time.
+        parts = [files[first::count] for first in range(count)]
+        found: list[Any] = [None] * len(files)
+        done = in_processes(parts, self._read, self._elsewhere, self._decoded)
+        for first, part in enumerate(done):
+            found[first::count] = part
+        return found
+
+    def _read(self, files: list[_File]) -> list[_ReadFile]:
+        found: list[_ReadFile] = []
+        for _, raw in files:
+            leaf = read_leaf(raw, self._types)
+            found.append((leaf, encode_leaf(leaf)))
+            self.progress(1)
+        return found
+
+    def _elsewhere(self, files: list[_File]) -> bytes:
+        return _encode([encode_leaf(read_leaf(raw, self._types)) for _, raw in files])
+
+    def _decoded(self, answer: bytes) -> list[_ReadFile]:
+        kept = _decode_part(answer)
+        self.progress(len(kept))
+        return [(decode_leaf(each), each) for each in kept]
+
+
+_decode_part = msgspec.msgpack.Decoder(list[bytes]).decode
 
 
 def _joined(
