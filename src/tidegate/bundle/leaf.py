@@ -97,10 +97,8 @@ def _read(raw: bytes, catalogue: Catalogue) -> Leaf:
             return _strictly(text, catalogue)
     elif not _has_schema(data) or catalogue.misspelt(data):
         return _strictly(text, catalogue)
-    # Those in values of one line, or in comments, are only seen by looking everywhere.
-    seen = plain.refs if len(plain.refs) == text.count("$ref") else None
     notes = _notes(text, kind, catalogue, 0)
-    return Leaf((_doc(catalogue, kind, data, lines or {}, seen, notes=notes),))
+    return Leaf((_doc(catalogue, kind, data, lines or {}, plain.refs, notes=notes),))
 
 
 def _is_lined(schema: object, text: str, catalogue: Catalogue) -> bool:

@@ -15,7 +15,7 @@ from typing import Any
 
 import msgspec
 
-from tidegate.documents.strict_yaml import meaning, read_value
+from tidegate.documents.strict_yaml import WORDS, meaning, read_value
 
 # Lines whose meaning is remembered; more than a large bundle has of those that come again.
 REMEMBERED_MAX = 1 << 15
@@ -57,7 +57,8 @@ class Plain(msgspec.Struct, frozen=True):
     """A document, and the values of its fields `$ref` by the names of the fields around them."""
 
     data: dict[str, Any]
-    refs: list[tuple[str, str]]
+    # None: there may be more, in values of one line or in comments.
+    refs: list[tuple[str, str]] | None
 
 
 class _Literal:
@@ -75,8 +76,9 @@ _LITERALS = {"|": _Literal("\n"), "|-": _Literal("")}
 # How far a line is indented; how far the fields of its item are (0: it starts none); the name of
 # its field (None: the item is a value); the value; whether that needs more than to be put there.
 _Line = tuple[int, int, str | None, Any, bool]
-# The name of a field, its value, the references in it, and how deep it nests.
-_Block = tuple[str, Any, list[tuple[str, str]] | None, int]
+# The name of a field, its value, the references in it, how often `$ref` is written in it, and how
+# deep it nests.
+_Block = tuple[str, Any, list[tuple[str, str]] | None, int, int]
 
 
 def read_plain(text: str, lines_of: dict[str, int] | None = None) -> Plain:
@@ -95,13 +97,14 @@ def read_plain(text: str, lines_of: dict[str, int] | None = None) -> Plain:
     if not text.replace("\n", " ").isprintable():
         raise DeclinedError
     lines = text.split("\n")
-    return _plain(*_read_lines(lines, _start(lines), lines_of))
+    root, refs, deepest = _read_lines(lines, _start(lines), lines_of)
+    return _plain(root, refs, text.count(_REF), deepest)
 
 
-def _plain(root: dict[str, Any], refs: list[tuple[str, str]], deepest: int) -> Plain:
+def _plain(root: dict[str, Any], refs: list[tuple[str, str]], written: int, deepest: int) -> Plain:
     if not root or deepest > DEPTH_MAX:
         raise DeclinedError
-    return Plain(root, refs)
+    return Plain(root, refs if len(refs) == written else None)
 
 
 def _read_blocks(text: str) -> Plain:
@@ -112,16 +115,17 @@ def _read_blocks(text: str) -> Plain:
     blocks = _BETWEEN.split(text.removeprefix("---\n"))
     root: dict[str, Any] = {}
     refs: list[tuple[str, str]] = []
-    deepest = 0
-    for key, value, named, depth in filter(None, map(_blocks.__getitem__, blocks)):
+    written = deepest = 0
+    for key, value, named, count, depth in filter(None, map(_blocks.__getitem__, blocks)):
         if key in root:
             raise DeclinedError
         root[key] = value
-        if named:
+        if named is not None:
             refs += named
-        if depth > deepest:
-            deepest = depth
-    return _plain(root, refs, deepest)
+            written += count
+            if depth > deepest:
+                deepest = depth
+    return _plain(root, refs, written, deepest)
 
 
 def _read_lines(
@@ -265,12 +269,15 @@ class _Blocks(dict[str, _Block | None]):
     """The meaning of blocks that were read before; None for an empty line or a comment."""
 
     def __missing__(self, block: str) -> _Block | None:
-        if not block.replace("\n", " ").isprintable():
-            raise DeclinedError
         found: _Block | None = None
+        simple = None if "\n" in block else _SIMPLE.fullmatch(block)
+        # The pattern takes nothing that is not printable, but for a text in quotes.
+        is_checked = simple is not None and not simple[5]
+        if not is_checked and not block.replace("\n", " ").isprintable():
+            raise DeclinedError
         if block and block[0] not in "#- \n":
-            found = _block(block)
-        elif block and (block[0] != "#" or "\n" in block):
+            found = _block(block, simple)
+        elif block and (block[0] != "#" or "\n" in block or _REF in block):
             # What goes on behind an empty line or a comment is the rest of a block.
             raise _UnblockedError
         if len(block) <= BLOCK_CHARS_MAX:
@@ -291,27 +298,26 @@ def forget() -> None:
     _blocks.clear()
 
 
-def _block(block: str) -> _Block:
-    lines = block.split("\n")
-    if len(lines) == 1:
-        line = _line(block)
-        if line is not None and line[2] not in (None, _REF) and line[3].__class__ is not _Literal:
-            return line[2], None if line[3] is _LATER else line[3], None, 0
-    lines.append("")
-    root, refs, deepest = _read_lines(lines)
+def _block(block: str, simple: "re.Match[str] | None") -> _Block:
+    written = block.count(_REF)
+    if simple is not None and not written:
+        _, _, key, scalar, quoted = simple.groups()
+        value = _scalar(scalar) if scalar else quoted[1:-1] if quoted else None
+        return intern(key), value, None, 0, 0
+    root, refs, deepest = _read_lines([*block.split("\n"), ""])
     ((key, value),) = root.items()
-    return key, value, refs, deepest
+    return key, value, refs, written, deepest
 
 
 def _line(line: str) -> _Line | None:
     """The meaning of a line by itself."""
     simple = _SIMPLE.fullmatch(line)
     if simple is not None:
-        blank, hyphen, key, written, quoted = simple.groups()
+        blank, hyphen, key, scalar, quoted = simple.groups()
         indent = len(blank)
         inner = indent + len(hyphen) if hyphen else 0
         key = intern(key)
-        value = _scalar(written) if written else quoted[1:-1] if quoted else _LATER
+        value = _scalar(scalar) if scalar else quoted[1:-1] if quoted else _LATER
         return indent, inner, key, value, key is _REF
     body = line.lstrip(" ")
     indent = len(line) - len(body)
@@ -361,6 +367,8 @@ def _note_key(key: str) -> None:
 
 
 def _scalar(written: str) -> Any:
+    if written[0].isalpha() and written not in WORDS:
+        return written
     known, wrong, _ = meaning(written)
     if wrong:
         raise DeclinedError

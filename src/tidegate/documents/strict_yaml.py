@@ -28,6 +28,8 @@ _OLD_BOOLS = frozenset(
     for word in ("yes", "no", "on", "off", "y", "n")
     for case in (str, str.title, str.upper)
 )
+# Words without quotes that are no texts, or not to every reader.
+WORDS = frozenset((*_NULLS, *_BOOLS, *_OLD_BOOLS))
 _INT = re.compile(r"[-+]?(0|[1-9][0-9]*)", re.ASCII)
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?", re.ASCII)
 # Numbers to one reader and texts to another: leading zeros, octals, 1_000, 22:22.
