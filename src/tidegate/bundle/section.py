@@ -7,6 +7,7 @@ the fields that it reads, and brings a schema for them.
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from heapq import merge
 from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -54,13 +55,20 @@ class Documents:
         self.files: dict[str, Doc] = {
             f"/{path}": leaf.docs[0] for path, leaf in leaves.items() if len(leaf.docs) == 1
         }
+        # Documents of each type with their numbers, in the order of the files.
+        self._by_type: dict[str, list[tuple[int, str, int, Doc]]] = {}
+        number = 0
+        for path, leaf in leaves.items():
+            for at, doc in enumerate(leaf.docs):
+                number += 1
+                self._by_type.setdefault(doc.kind, []).append((number, path, at, doc))
 
     def of(self, *types: str) -> Iterator[tuple[DocumentPlace, "Doc"]]:
         """Every document of some types, and its place; also those that cannot be used."""
-        for path, leaf in self.leaves.items():
-            for at, doc in enumerate(leaf.docs):
-                if doc.kind in types:
-                    yield DocumentPlace(path, at), doc
+        found = [self._by_type.get(each, []) for each in dict.fromkeys(types)]
+        # No two have one number, so nothing else is compared.
+        for _, path, at, doc in found[0] if len(found) == 1 else merge(*found):
+            yield DocumentPlace(path, at), doc
 
     def data(self, reference: Mapping[str, Any]) -> dict[str, Any]:
         """What the file says that `{$ref: …}` names; empty if there is no such file."""
