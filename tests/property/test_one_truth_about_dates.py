@@ -25,7 +25,7 @@ from tidegate.kinds.upgrades.core.step import StepKind
 from tidegate.model.pace import DatePace
 
 UPGRADES = (StepKind.UPGRADE.value, StepKind.POOL.value)
-SEEDS = range(sized(30, 100, 500))
+SEEDS = range(sized(30, 40, 500))
 
 
 def reading(asked: dict[str, Any]) -> FleetReading:

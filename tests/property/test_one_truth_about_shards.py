@@ -22,7 +22,7 @@ from tidegate.kinds.rollouts.app import dates as dates_module
 from tidegate.model.time import SECOND, Instant
 from tidegate.wiring import open_store
 
-SEEDS = range(sized(25, 80, 400))
+SEEDS = range(sized(25, 40, 400))
 
 
 def scenario(seed: int) -> dict[str, Any]:
