@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 
 from tidegate.kinds.upgrades.core.channels import next_channel
 from tidegate.kinds.upgrades.core.labels.labels import read_cluster_labels, read_org_labels
-from tidegate.kinds.upgrades.core.schedule.cron import next_after
-from tidegate.kinds.upgrades.core.schedule.cron_text import CronError, parse_cron
 from tidegate.kinds.upgrades.core.sectors import Sector, SectorLoopError, check_loops, circles
 from tidegate.kinds.upgrades.core.versions import VersionError, key_of, sort_versions
 from tidegate.kinds.upgrades.wire.line import answer_compat
+from tidegate.model.cron.cron import next_after
+from tidegate.model.cron.cron_text import CronError, parse_cron
 from tidegate.model.time import SECOND
 
 NOW = 1_683_712_800  # 2023-05-10T10:00:00Z

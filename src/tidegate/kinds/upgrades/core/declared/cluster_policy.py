@@ -19,10 +19,10 @@ from tidegate.kinds.upgrades.core.declared.patterns import (
     split_patterns,
 )
 from tidegate.kinds.upgrades.core.labels.labels import read_cluster_labels
-from tidegate.kinds.upgrades.core.schedule.cron import Cron
-from tidegate.kinds.upgrades.core.schedule.cron_text import CronError
 from tidegate.kinds.upgrades.core.schedule.schedule import read_schedule
 from tidegate.kinds.upgrades.core.schedule.window import never_fires
+from tidegate.model.cron.cron import Cron
+from tidegate.model.cron.cron_text import CronError
 from tidegate.model.problem import nearest_or_all
 
 _WHOLE = re.compile(r"\+?[0-9](?:_?[0-9])*(?:\.0+)?")

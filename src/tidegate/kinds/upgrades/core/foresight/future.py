@@ -19,7 +19,6 @@ from tidegate.kinds.upgrades.core.foresight.offers import KnownOffers
 from tidegate.kinds.upgrades.core.foresight.pace import UpgradePace
 from tidegate.kinds.upgrades.core.rules.progress import PolicyStage, is_left_over, stage_of
 from tidegate.kinds.upgrades.core.rules.soak import SoakLedger, key_or_least
-from tidegate.kinds.upgrades.core.schedule.cron import next_after
 from tidegate.kinds.upgrades.core.schedule.schedule import read_schedule
 from tidegate.kinds.upgrades.core.service import PARTITION
 from tidegate.kinds.upgrades.core.step import StepKind, UpgradeStep
@@ -32,6 +31,7 @@ from tidegate.kinds.upgrades.core.world import (
     UpgradeWorld,
     with_addon,
 )
+from tidegate.model.cron.cron import next_after
 from tidegate.model.plan import Action
 from tidegate.model.time import Duration, Instant, format_second, parse_instant
 

@@ -10,10 +10,10 @@ from collections.abc import Mapping
 
 import msgspec
 
-from tidegate.kinds.upgrades.core.schedule.cron import Cron
-from tidegate.kinds.upgrades.core.schedule.cron_text import CronError
 from tidegate.kinds.upgrades.core.schedule.schedule import read_schedule
 from tidegate.kinds.upgrades.core.sectors import Sector
+from tidegate.model.cron.cron import Cron
+from tidegate.model.cron.cron_text import CronError
 
 PREFIX = "sre-capabilities.aus."
 SECTOR_DEPENDENCIES = "sector-deps."

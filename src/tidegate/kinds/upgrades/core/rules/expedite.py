@@ -13,8 +13,8 @@ from tidegate.gates.scope import Cover, KindOfChange, cover, in_force
 from tidegate.kinds.upgrades.core.reasons.upgrade_reasons import UpgradeReason
 from tidegate.kinds.upgrades.core.reasons.version_reasons import VersionReason
 from tidegate.kinds.upgrades.core.rules.fleet import FleetMember, OrganisationFleet, brake_labels
-from tidegate.kinds.upgrades.core.schedule.cron import next_after
 from tidegate.kinds.upgrades.core.schedule.schedule import lead_of, read_schedule
+from tidegate.model.cron.cron import next_after
 from tidegate.model.time import Instant
 from tidegate.model.verdict import Verdict, verdict
 

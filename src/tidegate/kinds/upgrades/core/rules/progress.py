@@ -11,10 +11,10 @@ import enum
 
 import msgspec
 
-from tidegate.kinds.upgrades.core.schedule.cron import next_after
 from tidegate.kinds.upgrades.core.schedule.schedule import CLUSTER, read_schedule
 from tidegate.kinds.upgrades.core.versions import key_of
 from tidegate.kinds.upgrades.core.world import ClusterPool, ManagedCluster, OcmUpgrade
+from tidegate.model.cron.cron import next_after
 from tidegate.model.time import SECOND, Instant, parse_instant
 
 _COMPLETED = "completed"

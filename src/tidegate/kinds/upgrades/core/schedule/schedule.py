@@ -10,8 +10,8 @@ from functools import lru_cache
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from tidegate.kinds.upgrades.core.schedule.cron import Cron, next_after
-from tidegate.kinds.upgrades.core.schedule.cron_text import parse_cron
+from tidegate.model.cron.cron import Cron, next_after
+from tidegate.model.cron.cron_text import parse_cron
 from tidegate.model.time import SECOND, Duration, Instant
 
 # Fleets have a few dozen schedules, read again on every round.

@@ -9,8 +9,8 @@ from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from zoneinfo import ZoneInfo
 
-from tidegate.kinds.upgrades.core.schedule.cron import Cron, next_after
 from tidegate.kinds.upgrades.core.schedule.schedule import CLUSTER, StartLead, read_schedule
+from tidegate.model.cron.cron import Cron, next_after
 from tidegate.model.time import SECOND, Instant
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

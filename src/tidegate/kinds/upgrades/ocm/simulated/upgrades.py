@@ -9,8 +9,6 @@ week.
 
 from collections.abc import Mapping
 
-from tidegate.kinds.upgrades.core.schedule.cron import next_after
-from tidegate.kinds.upgrades.core.schedule.cron_text import parse_cron
 from tidegate.kinds.upgrades.ocm.simulated.events import OcmEventKind
 from tidegate.kinds.upgrades.ocm.simulated.state import (
     ADDONS,
@@ -29,6 +27,8 @@ from tidegate.kinds.upgrades.ocm.simulated.versions import (
     version_key,
 )
 from tidegate.kinds.upgrades.ocm.simulated.world_doc import SimulatedOutcome
+from tidegate.model.cron.cron import next_after
+from tidegate.model.cron.cron_text import parse_cron
 from tidegate.model.time import SECOND, Duration, Instant, format_second, parse_instant
 
 _WEEK = 7 * 24 * 3600 * SECOND

@@ -21,8 +21,8 @@ import msgspec
 from tidegate.documents.brake_doc import read_brakes
 from tidegate.documents.calendar_doc import stretch_from
 from tidegate.documents.reader import Reader
-from tidegate.kinds.upgrades.core.schedule.cron import next_after
-from tidegate.kinds.upgrades.core.schedule.cron_text import parse_cron
+from tidegate.model.cron.cron import next_after
+from tidegate.model.cron.cron_text import parse_cron
 from tidegate.model.errors import UserError
 from tidegate.model.problem import Problem, Problems, nearest_or_all, shown
 from tidegate.model.time import (

@@ -14,8 +14,8 @@ from collections.abc import Sequence
 
 import msgspec
 
-from tidegate.kinds.upgrades.core.schedule.cron import LAST, Cron
 from tidegate.model.counted import counted
+from tidegate.model.cron.cron import LAST, Cron
 
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _WEEKDAYS = ("sun", "mon", "tue", "wed", "thu", "fri", "sat")

@@ -1,0 +1,1 @@
+"""Schedules as crontab writes them: their grammar, and when one fires."""
