@@ -156,8 +156,8 @@ def _refusal(
     error: UserError,
     refusal: Callable[[object, UserError, str], dict[str, Any]] | None,
 ) -> dict[str, Any]:
+    from tidegate.documents.line import ident_of
     from tidegate.kinds.rollouts.wire.rollout_answer import answer_problems
-    from tidegate.kinds.rollouts.wire.rollout_modes import ident_of
 
     refused = (refusal or answer_problems)(ident_of(raw), error, f"line {number}: ")
     return {"line": number, **refused}

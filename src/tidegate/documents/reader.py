@@ -64,7 +64,13 @@ class Reader:
     def raw(self, name: str) -> Any:
         """The field as it is; None if absent."""
         value = self.undecoded(name)
-        return decode_json(value) if isinstance(value, msgspec.Raw) else value
+        if not isinstance(value, msgspec.Raw):
+            return value
+        try:
+            return decode_json(value)
+        except msgspec.DecodeError as error:  # a number beyond what a float can be
+            self.problems.add(self.at(name), f"cannot be read: {error}", "write a smaller one")
+            return None
 
     def undecoded(self, name: str) -> Any:
         """The field, still as JSON text if it arrived so (lists too long to decode twice)."""

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from tidegate.documents.line import fields_of
+from tidegate.documents.line import decoded_fields, fields_of
 from tidegate.documents.reader import Reader
 from tidegate.kinds.integrations.core.sharding.compat import CompatError, compat_shards
 from tidegate.kinds.integrations.core.sharding.model import (
@@ -29,7 +29,6 @@ from tidegate.kinds.integrations.core.sharding.shards import (
 )
 from tidegate.kinds.integrations.core.sharding.strategies import STRATEGIES, key_of
 from tidegate.model.errors import UserError
-from tidegate.model.json_text import decode_json
 from tidegate.model.problem import Problems, shown
 
 
@@ -70,10 +69,7 @@ def answer_strict(raw: bytes | Mapping[str, Any]) -> dict[str, Any]:
 
 def answer_compat(raw: bytes | Mapping[str, Any]) -> Any:
     """The existing manager's shards, or the error it gives up with."""
-    line = {
-        name: decode_json(value) if isinstance(value, msgspec.Raw) else value
-        for name, value in fields_of(raw).items()
-    }
+    line = decoded_fields(raw)
     decode(line, problems := Problems())
     if problems.errors:
         raise UserError(tuple(problems.errors))

@@ -3,14 +3,13 @@
 from collections.abc import Callable
 from typing import Any
 
-from tidegate.documents.line import parse_line
+from tidegate.documents.line import ident_of, parse_line
 from tidegate.kinds.rollouts.core.decide import decide
 from tidegate.kinds.rollouts.wire import compat_line
 from tidegate.kinds.rollouts.wire.differences import list_differences
 from tidegate.kinds.rollouts.wire.rollout_answer import answer_problems, answer_rollout
 from tidegate.kinds.rollouts.wire.rollout_doc import read_rollout
 from tidegate.model.errors import UserError
-from tidegate.model.json_text import decode_json
 
 
 def answer_strict(raw: bytes) -> dict[str, Any]:
@@ -39,15 +38,6 @@ def answer_both(raw: bytes) -> dict[str, Any]:
     ours = answer_rollout(None, reading.world, plan, reading.now, reading.warnings)
     differences = list_differences(reading.world, plan, ours, theirs)
     return {"id": reading.id, "strict": ours, "compat": theirs, "differences": differences}
-
-
-def ident_of(raw: bytes) -> Any:
-    """The id of a line, if it can be made out."""
-    try:
-        found = parse_line(raw).get("id")
-    except UserError:
-        return None
-    return None if found is None else decode_json(found)
 
 
 MODES: dict[str, Callable[[bytes], Any]] = {
