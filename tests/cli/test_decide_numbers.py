@@ -17,12 +17,14 @@ FILTERS = [
     ("upgrades", "strict"),
     ("upgrades", "compat"),
     ("upgrades", "both"),
+    ("promotions", "compat"),
 ]
 FIELDS = {
     "rollout": "groups",
     "placement": "clusters",
     "shards": "integrations",
     "upgrades": "clusters",
+    "promotions": "op",
 }
 
 

@@ -21,6 +21,7 @@ _COMMANDS = {
     "placement": ("tidegate.cli.decide:placement", "Decision groups of a Placement's clusters"),
     "shards": ("tidegate.cli.decide:shards", "Which shards integrations have"),
     "upgrades": ("tidegate.cli.decide:upgrades", "Which clusters are upgraded, and to what"),
+    "promotions": ("tidegate.cli.decide:promotions", "What the auto-promotions manager decides"),
 }
 _encode = msgspec.json.Encoder().encode
 _MODE = click.option(
@@ -125,6 +126,33 @@ def upgrades(file: IO[bytes], mode: str) -> None:
     from tidegate.kinds.upgrades.wire import modes as upgrade_modes
 
     _filter(file, upgrade_modes.MODES[mode], upgrade_line.refusal)
+
+
+@click.command(
+    cls=Command,
+    examples="""
+    tidegate decide promotions --mode compat < lines.jsonl
+    tidegate decide promotions --mode compat lines.jsonl | jq -c 'select(.out.has_diff).id'
+    """,
+)
+@click.argument("file", type=click.File("rb"), default="-")
+@click.option(
+    "--mode",
+    type=click.Choice(("compat",)),
+    required=True,
+    help="Exactly the predecessor's rules; there are no others here yet.",
+)
+def promotions(file: IO[bytes], mode: str) -> None:
+    """Answer as the existing auto-promotions manager: versions, batches, ids, hashes, state.
+
+    A line names its operation in `op`: desired, batch, parse, uid, title, hash and others.
+    """
+    from tidegate import wiring
+    from tidegate.kinds.promotions.wire import channel_line
+
+    clock = wiring.clock()
+    answers = {"compat": lambda raw: channel_line.answer_compat(raw, clock.now())}
+    _filter(file, answers[mode], channel_line.refusal)
 
 
 def _filter(
