@@ -9,7 +9,7 @@ from tidegate.kinds.upgrades.core.declared.label_error import formerly, joined
 from tidegate.kinds.upgrades.core.declared.organisation_policy import read_organisation_policy
 from tidegate.kinds.upgrades.core.declared.patterns import PatternError, is_found, read_pattern
 from tidegate.kinds.upgrades.core.schedule.schedule import read_schedule
-from tidegate.kinds.upgrades.core.schedule.window import fires_after
+from tidegate.model.cron.zone import fires_after
 from tidegate.model.time import format_instant, parse_instant
 
 GOOD = {"soak-days": "0", "workloads": "w", "schedule": "* * * * *"}

@@ -26,7 +26,7 @@ from tidegate.kinds.upgrades.core.rules import (
 from tidegate.kinds.upgrades.core.rules.cluster_pass import UpgradePass
 from tidegate.kinds.upgrades.core.rules.gates import VersionGates
 from tidegate.kinds.upgrades.core.rules.locks import UpgradeLocks
-from tidegate.kinds.upgrades.core.schedule.window import fires_after
+from tidegate.model.cron.zone import fires_after
 from tidegate.model.time import SECOND, Duration, Instant
 from tidegate.model.verdict import verdict
 

@@ -16,8 +16,8 @@ from tidegate.kinds.upgrades.core.lint.findings import LintFinding
 from tidegate.kinds.upgrades.core.lint.label_text import owner_of
 from tidegate.kinds.upgrades.core.rules.fleet import FleetMember, OrganisationFleet, brake_labels
 from tidegate.kinds.upgrades.core.schedule.schedule import CLUSTER
-from tidegate.kinds.upgrades.core.schedule.window import fires_after
 from tidegate.kinds.upgrades.core.world import UpgradeWorld
+from tidegate.model.cron.zone import fires_after
 from tidegate.model.reason import Outcome
 from tidegate.model.time import Duration, Instant, format_duration
 from tidegate.model.verdict import Verdict
