@@ -10,22 +10,17 @@ one of them alone would be a second merge request that changes the same lines.
 
 import msgspec
 
-from tidegate.gates.ask import Ask, Purpose, moments, say
-from tidegate.gates.brakes import Brakes, Coverages
-from tidegate.gates.claims import Claim, ClaimHolder
+from tidegate.gates.claims import Claim
 from tidegate.gates.scope import KindOfChange
-from tidegate.gates.shared import ShareLedger
-from tidegate.git.history import SHORT
+from tidegate.kinds.promotions.core.brakes import PromotionBrakes
 from tidegate.kinds.promotions.core.reasons import PromotionReason
 from tidegate.kinds.promotions.core.rules import verdicts
 from tidegate.kinds.promotions.core.world import OfferState, PromotionWorld
 from tidegate.model.plan import Action, Change, ChangeKind, Option, Plan
-from tidegate.model.time import Duration, Instant
+from tidegate.model.time import Instant
 from tidegate.model.verdict import Verdict, all_pass, verdict
 
 KIND = KindOfChange.PROMOTIONS.value
-# How claims call us where the partition has no name.
-_BY = "promotions"
 
 
 class VersionChange(msgspec.Struct, frozen=True):
@@ -62,7 +57,13 @@ class _Round:
     def __init__(self, world: PromotionWorld, together: dict[str, str], now: Instant) -> None:
         self._world, self._now = world, now
         self._targets = world.targets()
-        self._braking = _Braking(world, now)
+        names = [each.name for each in self._targets]
+        self._brakes = PromotionBrakes(
+            world.brakes,
+            {name: {} for name in names},
+            frozenset(name for name in names if is_under_way(world, name)),
+            now,
+        )
         self._change = Change(ChangeKind.APPLY, world.version)
         self._options: list[Option] = []
         self._moved: list[str] = []
@@ -71,11 +72,11 @@ class _Round:
             said = (
                 *verdicts(world, environment, frozenset(self._moved), now),
                 *_waits_with(world, together, name),
-                *self._braking.verdicts(name),
+                *self._brakes.verdicts(name, world.version),
             )
             if all_pass(said):
                 self._moved.append(name)
-                self._braking.take(name)
+                self._brakes.take(name)
             self._options.append(Option(at, self._change, said))
 
     def split_offers(self) -> dict[str, str]:
@@ -99,14 +100,14 @@ class _Round:
         """What was decided."""
         moved = tuple(self._moved)
         untils = [v.until for o in self._options for v in o.verdicts if v.until is not None]
-        ahead = [each for each in (*untils, *self._braking.moments()) if each > self._now]
+        ahead = [each for each in (*untils, *self._brakes.moments()) if each > self._now]
         return PromotionDecision(
             options=self._options,
             actions=[Action(name, self._change) for name in moved],
             recheck_at=min(ahead, default=None),
             change=VersionChange(self._world.version, moved) if moved else None,
-            claims=self._braking.claims(),
-            freed=self._braking.freed(moved),
+            claims=self._brakes.claims(),
+            freed=self._brakes.freed(moved),
         )
 
 
@@ -115,60 +116,6 @@ def _waits_with(world: PromotionWorld, together: dict[str, str], name: str) -> t
         return ()
     offer = world.offers[name]
     return (verdict(PromotionReason.OfferShared, together[name], offer.name),)
-
-
-class _Braking:
-    """The brakes on the environments of one promotion, while one plan is made."""
-
-    def __init__(self, world: PromotionWorld, now: Instant) -> None:
-        self._brakes: Brakes = msgspec.structs.replace(world.brakes, kind=KindOfChange.PROMOTIONS)
-        names = [each.name for each in world.targets()]
-        coverages = Coverages(self._brakes, {name: {} for name in names})
-        self._covers = {name: coverages.of(name) for name in names}
-        self._ask = Ask(
-            purpose=Purpose.ROLL_OUT,
-            now=now,
-            revision=world.version[:SHORT],
-            version=world.version,
-            author=self._brakes.author,
-            need=Duration(0),
-        )
-        self._exposed = frozenset(name for name in names if is_under_way(world, name))
-        holders = [
-            (ClaimHolder(target=name, by=self._brakes.partition or _BY), self._covers[name])
-            for name in names
-            if name in self._exposed
-        ]
-        self._ledger = ShareLedger(self._brakes, self._covers.values(), holders)
-
-    def verdicts(self, name: str) -> tuple[Verdict, ...]:
-        """What the brakes say of one environment, shared budgets and mutexes included."""
-        coverage = self._covers[name]
-        said = say(self._brakes, coverage, self._ask)
-        return (*said, *(each.verdict(name) for each in self._ledger.shares(coverage)))
-
-    def take(self, name: str) -> None:
-        """The environment moves: it takes a place of everything it shares."""
-        for each in self._ledger.shares(self._covers[name]):
-            each.pot.take(name)
-
-    def claims(self) -> tuple[Claim, ...]:
-        """Places to claim before anything is done."""
-        return self._ledger.wanted()
-
-    def freed(self, moved: tuple[str, ...]) -> tuple[Claim, ...]:
-        """Places that this promotion has and no longer needs."""
-        mine = self._brakes.partition
-        kept = self._exposed.union(moved)
-        return tuple(
-            each
-            for each in self._brakes.claims
-            if mine and each.partition == mine and each.target not in kept
-        )
-
-    def moments(self) -> list[Instant]:
-        """When a brake changes its answer though no verdict says until when."""
-        return [each for one in self._covers.values() for each in moments(one, self._ask)]
 
 
 def is_under_way(world: PromotionWorld, name: str) -> bool:
