@@ -83,6 +83,7 @@ def rehearse_bundle(
 def reasons() -> tuple[Reason, ...]:
     """Every reason that a verdict can have, of all kinds and of the brakes."""
     from tidegate.kinds.integrations.core.reasons import ObjectReason
+    from tidegate.kinds.promotions.core.channels.reasons import ChannelReason
     from tidegate.kinds.promotions.core.reasons import PromotionReason
     from tidegate.kinds.rollouts.core.reasons import RolloutReason
     from tidegate.kinds.upgrades.core.reasons import UPGRADE_REASONS
@@ -94,6 +95,7 @@ def reasons() -> tuple[Reason, ...]:
         RolloutReason,
         BrakeReason,
         PromotionReason,
+        ChannelReason,
         ObjectReason,
         *UPGRADE_REASONS,
     )

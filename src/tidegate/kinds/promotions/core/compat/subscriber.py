@@ -4,7 +4,7 @@ Gates in its order: every publisher of every channel has a good deployment of it
 versions are one; soak; schedule; SLOs; blocked versions. Any shut gate keeps the current version.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import msgspec
 
@@ -28,6 +28,8 @@ class PublisherDeployment(msgspec.Struct, frozen=True):
     success: bool = True
     # How long ago the entry was checked in; None: it has no such time.
     age: Duration | None = None
+    # Whether any deployment of this version ever succeeded; only the deployer looks at it.
+    succeeded_once: bool = False
     saas: str = ""
     config_hash: str = ""
 
@@ -81,12 +83,32 @@ def desired_version(subscriber: AutoSubscriber, channels: Channels, now: Instant
     if len(versions) != 1 or not all(each.good for each in deployments):
         return None
     (version,) = versions
-    soaked = sum(each.age for each in deployments if each.age is not None)
-    if soaked < subscriber.soak_days * _DAY or not is_open(subscriber.schedule, now):
+    if not _soaked(subscriber, deployments) or not is_open(subscriber.schedule, now):
         return None
     if subscriber.slo_breached and version not in subscriber.hotfix:
         return None
     return None if version in subscriber.blocked else version
+
+
+def deployer_allows(subscriber: AutoSubscriber, channels: Channels, version: str) -> bool:
+    """Whether the existing deployer deploys a version that was promoted; it has rules of its own.
+
+    A hotfix passes at once; a publisher whose deployment succeeded at any time is good enough; no
+    schedule and no SLO is looked at. The publishers' entries are those of this version.
+    """
+    if version in subscriber.blocked:
+        return False
+    if version in subscriber.hotfix:
+        return True
+    deployments = [each for some in channels.values() for each in some]
+    good = all(each.recorded and (each.success or each.succeeded_once) for each in deployments)
+    return good and _soaked(subscriber, deployments)
+
+
+def _soaked(subscriber: AutoSubscriber, deployments: Iterable[PublisherDeployment]) -> bool:
+    """The sum over all of them; an entry without a time adds nothing."""
+    soaked = sum(each.age for each in deployments if each.age is not None)
+    return soaked >= subscriber.soak_days * _DAY
 
 
 def is_open(schedule: str, now: Instant) -> bool:

@@ -1,0 +1,1 @@
+"""Versions that move through channels by evidence: publishers show them, subscribers follow."""

@@ -1,0 +1,185 @@
+"""The reasons of promotions through channels: evidence, version, soak, schedule, SLOs, blocks."""
+
+from tidegate.model.reason import Entry, FactFormat, Gate, Outcome, Reason
+
+_C, _N, _NS = FactFormat.COUNT, FactFormat.NAME, FactFormat.NAMES
+_D, _I = FactFormat.DURATION, FactFormat.INSTANT
+_PASS, _WAIT, _STOP = Outcome.PASS, Outcome.WAIT, Outcome.STOP
+
+
+class ChannelReason(Reason):
+    """Why a gate says what it says of a subscriber."""
+
+    PublishersDeployed = Entry(
+        Gate.ORDER,
+        _PASS,
+        "{publishers:publisher} deployed {version}",
+        (("publishers", _C), ("version", _N)),
+    )
+    PublisherUndeployed = Entry(
+        Gate.ORDER,
+        _WAIT,
+        "{publisher} ({channel}) was not seen to deploy {version}",
+        (("publisher", _N), ("channel", _N), ("version", _N)),
+        "{publisher} deploys {version}",
+    )
+    PublisherBehind = Entry(
+        Gate.ORDER,
+        _WAIT,
+        "{publisher} ({channel}) deployed {deployed} last, and is to have {version}",
+        (("publisher", _N), ("channel", _N), ("deployed", _N), ("version", _N)),
+        "{publisher} deploys {version}",
+    )
+    PublisherFailed = Entry(
+        Gate.ORDER,
+        _STOP,
+        "{publisher} ({channel}) failed to deploy {version}",
+        (("publisher", _N), ("channel", _N), ("version", _N)),
+        "{publisher} deploys {version} again and succeeds, or gets a newer version",
+    )
+    ChannelEmpty = Entry(
+        Gate.ORDER,
+        _STOP,
+        "no target publishes to {channel}",
+        (("channel", _N),),
+        "a target publishes to {channel}, or it is not subscribed to any more",
+    )
+    NoChannelSubscribed = Entry(
+        Gate.ORDER,
+        _STOP,
+        "it subscribes to no channel",
+        opens="it subscribes to one",
+    )
+    PublishersAgree = Entry(
+        Gate.VERSION, _PASS, "all its publishers have {version}", (("version", _N),)
+    )
+    PublishersDiffer = Entry(
+        Gate.VERSION,
+        _WAIT,
+        "its publishers have different versions: {versions}",
+        (("versions", _NS),),
+        "they have one version",
+    )
+    PublisherUnread = Entry(
+        Gate.VERSION,
+        _WAIT,
+        "which version {publisher} is to have is not known",
+        (("publisher", _N),),
+        "the branch that {publisher} follows can be read",
+    )
+    NoPublisherVersion = Entry(
+        Gate.VERSION,
+        _STOP,
+        "no publisher names a version",
+        opens="its channels have publishers",
+    )
+    SoakNotAsked = Entry(Gate.SOAK, _PASS, "no soak is asked for")
+    PublishersSoaked = Entry(
+        Gate.SOAK,
+        _PASS,
+        "every publisher has run {version} for {needed} without a break",
+        (("version", _N), ("needed", _D)),
+    )
+    PublisherSoaking = Entry(
+        Gate.SOAK,
+        _WAIT,
+        "{publisher} has run {version} without a break since {since}; {needed} are needed",
+        (("publisher", _N), ("version", _N), ("since", _I), ("needed", _D)),
+        "{publisher} runs {version} for longer",
+    )
+    PublisherSoakUndated = Entry(
+        Gate.SOAK,
+        _WAIT,
+        "since when {publisher} runs {version} is not known",
+        (("publisher", _N), ("version", _N)),
+        "{publisher} deploys {version} again",
+    )
+    SoakedTogether = Entry(
+        Gate.SOAK,
+        _PASS,
+        "its publishers have run {version} for {needed}, added up over all",
+        (("version", _N), ("needed", _D)),
+    )
+    SoakingTogether = Entry(
+        Gate.SOAK,
+        _WAIT,
+        "its {publishers:publisher} must have run {version} for {needed}, added up over all",
+        (("publishers", _C), ("version", _N), ("needed", _D)),
+        "they run {version} for longer",
+    )
+    SoakUncounted = Entry(
+        Gate.SOAK,
+        _WAIT,
+        "there is no version that all its publishers run",
+        opens="every publisher deploys one version",
+    )
+    HotfixSkipsSoak = Entry(
+        Gate.SOAK,
+        _PASS,
+        "{owner} declared {version} a hotfix that skips soak: {why}",
+        (("owner", _N), ("version", _N), ("why", _N)),
+    )
+    PromotedAnytime = Entry(Gate.WINDOW, _PASS, "it has no schedule")
+    PromotionWindowOpen = Entry(
+        Gate.WINDOW,
+        _PASS,
+        "its schedule {schedule} ({zone}) is open",
+        (("schedule", _N), ("zone", _N)),
+    )
+    PromotionWindowShut = Entry(
+        Gate.WINDOW,
+        _WAIT,
+        "its schedule {schedule} ({zone}) is shut",
+        (("schedule", _N), ("zone", _N)),
+        "its schedule opens",
+    )
+    PromotionWindowNever = Entry(
+        Gate.WINDOW,
+        _STOP,
+        "its schedule {schedule} ({zone}) never opens",
+        (("schedule", _N), ("zone", _N)),
+        "a schedule of days that exist",
+    )
+    PromotionScheduleUnreadable = Entry(
+        Gate.WINDOW,
+        _STOP,
+        "its schedule {schedule} ({zone}) cannot be read: {why}",
+        (("schedule", _N), ("zone", _N), ("why", _N)),
+        "a crontab of five columns, and a time zone like Europe/Prague",
+    )
+    HotfixSkipsSchedule = Entry(
+        Gate.WINDOW,
+        _PASS,
+        "{owner} declared {version} a hotfix that skips schedules: {why}",
+        (("owner", _N), ("version", _N), ("why", _N)),
+    )
+    SlosUnasked = Entry(Gate.HEALTH, _PASS, "it has no SLOs")
+    SlosMet = Entry(Gate.HEALTH, _PASS, "its SLOs are met: {slos}", (("slos", _NS),))
+    SlosBreached = Entry(
+        Gate.HEALTH,
+        _WAIT,
+        "breached: {slos}",
+        (("slos", _NS),),
+        "they are met again, or a hotfix declares that it skips SLOs",
+    )
+    SlosUnknown = Entry(
+        Gate.HEALTH,
+        _WAIT,
+        "whether these SLOs are met is not known: {slos}",
+        (("slos", _NS),),
+        "they can be read",
+    )
+    HotfixSkipsSlos = Entry(
+        Gate.HEALTH,
+        _PASS,
+        "{owner} declared {version} a hotfix that skips SLOs: {why}",
+        (("owner", _N), ("version", _N), ("why", _N)),
+    )
+    CodeVersionAllowed = Entry(Gate.BLOCK, _PASS, "no code component blocks it")
+    CodeVersionBlocked = Entry(
+        Gate.BLOCK,
+        _STOP,
+        "{version} is among the blocked versions: {why}",
+        (("version", _N), ("why", _N)),
+        "another version, or {version} is removed from blockedVersions",
+    )
