@@ -202,6 +202,27 @@ def test_fields_are_taken_back_only_in_what_is_ours(stage: Stage) -> None:
     stage.play(story)
 
 
+def test_what_two_own_is_changed_by_either_and_what_one_owns_by_that_one(stage: Stage) -> None:
+    """As in an object that was adopted: its former manager owns the same fields with us."""
+
+    async def story(us: Cluster, them: Cluster, ns: str) -> None:
+        await them.apply(deployment(ns, image="x:1"))
+        await us.apply(deployment(ns, image="x:1"), take=Take.OVER)
+        with pytest.raises(ConflictError):
+            await us.apply(deployment(ns, image="x:2"))
+        done = await us.apply(deployment(ns, image="x:2"), take=Take.SHARED)
+        assert image_of(done.object) == "x:2"
+        assert [each.field for each in done.taken] == [IMAGE]
+        await them.apply(deployment(ns, image="x:2", paused=True), take=Take.OVER)
+        with pytest.raises(ConflictError, match="paused"):
+            await us.apply(deployment(ns, image="x:3", paused=False), take=Take.SHARED)
+        last = await us.get(DEPLOYMENT, ns, "a")
+        assert last is not None
+        assert image_of(last) == "x:2"
+
+    stage.play(story)
+
+
 def test_an_object_is_adopted_in_place(stage: Stage) -> None:
     """With the same values nothing is lost; with others, only if we are asked to take over."""
 
@@ -236,6 +257,32 @@ def test_only_the_object_that_was_seen_is_applied_to(stage: Stage) -> None:
             with pytest.raises(StaleError):
                 await us.apply(config_map(ns, x="2"), before=seen, take=take)
         assert await us.get(CONFIG_MAP, ns, "a") == second
+
+    stage.play(story)
+
+
+def test_exactly_what_was_seen_is_applied_to_or_nothing(stage: Stage) -> None:
+    """One that was changed since is left as it is, by us or by another; as it was read, it is not.
+
+    A field that another took in the object that was seen is taken back.
+    """
+
+    async def story(us: Cluster, them: Cluster, ns: str) -> None:
+        first = (await us.apply(config_map(ns, x="1"))).object
+        second = (await us.apply(config_map(ns, x="2"))).object
+        for take in Take:
+            with pytest.raises(StaleError, match="changed after it was read"):
+                await us.apply(config_map(ns, x="3"), before=first, take=take, exact=True)
+        assert await us.get(CONFIG_MAP, ns, "a") == second
+        done = await us.apply(config_map(ns, x="3"), before=second, exact=True)
+        assert done.outcome is ApplyOutcome.CONFIGURED
+        await them.apply(config_map(ns, x="4"), take=Take.OVER)
+        with pytest.raises(StaleError):
+            await us.apply(config_map(ns, x="3"), before=done.object, take=Take.BACK, exact=True)
+        drifted = await us.get(CONFIG_MAP, ns, "a")
+        back = await us.apply(config_map(ns, x="3"), before=drifted, take=Take.BACK, exact=True)
+        assert [each.field for each in back.taken] == [".data.x"]
+        assert back.object.document["data"] == {"x": "3"}
 
     stage.play(story)
 

@@ -158,6 +158,7 @@ def test_no_more_is_under_way_on_one_cluster_than_is_allowed(limit: int) -> None
             before: Object | None = None,
             take: Take = Take.NOTHING,
             dry_run: bool = False,
+            exact: bool = False,
         ) -> Applied:
             Slow.busy += 1
             Slow.most = max(Slow.most, Slow.busy)

@@ -95,6 +95,7 @@ class Take(StrEnum):
     """What to do about fields of other managers that have another value."""
 
     NOTHING = "nothing"  # ConflictError
+    SHARED = "shared"  # those that are ours as well are set; for others ConflictError
     BACK = "back"  # in an object that is ours, they are set again; elsewhere ConflictError
     OVER = "over"  # they are set: how an object is adopted
 
@@ -187,12 +188,14 @@ class Cluster(Protocol):
         before: Object | None = None,
         take: Take = Take.NOTHING,
         dry_run: bool = False,
+        exact: bool = False,
     ) -> Applied:
         """Apply the fields of a document; the second time, it changes nothing.
 
         A field that was in the document we applied before and is in this one no more is removed.
         `before` is the object the caller saw, if any: StaleError if it is there no more, or another
-        one is. `dry_run`: the server decides as it would, and changes nothing.
+        one is. `exact`: StaleError, too, if it was changed since; what its controller writes is no
+        change. `dry_run`: the server decides as it would, and changes nothing.
         """
         ...
 

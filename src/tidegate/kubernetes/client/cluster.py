@@ -12,6 +12,7 @@ from tidegate.kubernetes.client.documents import (
     is_ours,
     object_of,
     outcome_of,
+    owned_fields,
     path_of,
     where_of,
 )
@@ -106,19 +107,42 @@ class KubernetesCluster:
         before: Object | None = None,
         take: Take = Take.NOTHING,
         dry_run: bool = False,
+        exact: bool = False,
     ) -> Applied:
         """Server-side apply; without force first, so that what is taken is known."""
         kind = kind_of(document)
         if before is not None:
             # Another object of the same name is refused by the server itself.
             document = _with(document, "uid", before.uid)
+        first = before if exact else None
         try:
+            if first is not None:
+                return await self._apply_exactly(kind, document, first, dry_run)
             return await self._apply(kind, document, before, dry_run)
         except ConflictError as error:
             if take is Take.NOTHING:
                 raise
             conflict = error
-        return await self._overrule(kind, document, take, dry_run, conflict)
+        return await self._overrule(kind, document, take, dry_run, conflict, first)
+
+    async def _apply_exactly(
+        self, kind: ResourceKind, document: Document, first: Object, dry_run: bool
+    ) -> Applied:
+        """Apply to an object that is as it was read, but for what its controller wrote."""
+        found = first
+        for _ in range(LOOKS_MAX):
+            seen = _with(document, "resourceVersion", found.version)
+            try:
+                return await self._apply(kind, seen, found, dry_run)
+            except ConflictError:
+                raise
+            except StaleError as error:
+                stale = error
+            again = await self.get(kind, *_names(document))
+            if again is None or again.uid != first.uid or not alike(first, again):
+                raise StaleError(f"{self.name}: {first.where}: changed after it was read")
+            found = again
+        raise stale
 
     async def delete(self, found: Object, *, dry_run: bool = False) -> bool:
         """Delete what is ours and as it was read; what its controller wrote meanwhile is no change.
@@ -260,14 +284,19 @@ class KubernetesCluster:
         take: Take,
         dry_run: bool,
         conflict: ConflictError,
+        first: Object | None = None,
     ) -> Applied:
         """Apply over other owners: what was looked at is what is overruled, or nothing is."""
-        first: Object | None = None
         for _ in range(LOOKS_MAX):
-            found = await self.get(kind, *_names(document))
-            if found is None:
+            there = await self._get(kind, *_names(document))
+            if there is None:
                 raise StaleError(f"{conflict}; and it is there no more") from None
-            if (take is Take.BACK and not found.ours) or not alike(first or found, found):
+            mine = owned_fields(there, self._manager) if take is Take.SHARED else frozenset()
+            found = object_of(kind, there, self._manager)
+            alone = take is Take.SHARED and not {e.field for e in conflict.conflicts} <= mine
+            if alone or (take is Take.BACK and not found.ours):
+                raise conflict
+            if not alike(first or found, found):
                 raise conflict
             first = found
             seen = _with(document, "resourceVersion", found.version)

@@ -1,8 +1,10 @@
 """Between the server's documents and our objects: paths, owners, and whether anything differs."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 from urllib.parse import quote
+
+import msgspec
 
 from tidegate.kubernetes.port import ApplyOutcome, Document, Object, ResourceKind
 
@@ -50,6 +52,32 @@ def is_ours(owner: Mapping[str, Any], manager: str) -> bool:
         and owner.get("operation") == "Apply"
         and not owner.get("subresource")
     )
+
+
+def owned_fields(document: Mapping[str, Any], manager: str) -> frozenset[str]:
+    """The fields that we applied, by the book of owners, as the server writes them."""
+    owners: Sequence[Mapping[str, Any]] = document["metadata"].get("managedFields") or ()
+    trees = (each.get("fieldsV1") or {} for each in owners if is_ours(each, manager))
+    return frozenset(path for tree in trees for path in _paths(tree, ""))
+
+
+def _paths(tree: Mapping[str, Any], path: str) -> Iterator[str]:
+    """`{"f:env": {'k:{"name":"A"}': {"f:value": {}}}}` is `.env[name="A"].value`."""
+    for step, inner in tree.items():
+        if step == ".":
+            yield path
+            continue
+        form, _, name = step.partition(":")
+        if form == "f":
+            here = f"{path}.{name}"
+        elif form == "k":
+            keys = msgspec.json.decode(name)
+            parts = (f"{key}={msgspec.json.encode(keys[key]).decode()}" for key in sorted(keys))
+            here = f"{path}[{','.join(parts)}]"
+        else:
+            here = f"{path}[={name}]"
+        yield here
+        yield from _paths(inner, here)
 
 
 def outcome_of(created: bool, before: Object | None, after: Object) -> ApplyOutcome:

@@ -95,6 +95,7 @@ class SimulatedCluster:
         before: Object | None = None,
         take: Take = Take.NOTHING,
         dry_run: bool = False,
+        exact: bool = False,
     ) -> Applied:
         """Make the fields of a document so."""
         self._api.fault("apply")
@@ -104,9 +105,13 @@ class SimulatedCluster:
         old = self._api.records.get(key)
         if before is not None and (old is None or old.uid != before.uid):
             raise StaleError(f"{self.name}: {before.where}: it is there no more")
+        if exact and before is not None and old and not _alike(self._object(key, old), before):
+            raise StaleError(f"{self.name}: {before.where}: changed after it was read")
         taken = self._conflicts(old, wanted)
         ours = old is not None and self._manager in old.owners
-        if taken and (take is Take.NOTHING or (take is Take.BACK and not ours)):
+        mine = set(map(text_of, old.owners.get(self._manager, ()))) if old is not None else set()
+        alone = take is Take.SHARED and not {each.field for each in taken} <= mine
+        if taken and (take is Take.NOTHING or alone or (take is Take.BACK and not ours)):
             raise ConflictError(f"{self.name}: {where_of(key)}", taken)
         new = self._merged(key, old, wanted)
         check_shape(f"{self.name}: {where_of(key)}", kind, unflatten(new.fields))

@@ -6,8 +6,10 @@ import socket
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from tidegate.kubernetes.port import MANAGER, Cluster
 from tidegate.kubernetes.simulated.api import SimulatedApi
 from tidegate.kubernetes.simulated.behaviour_doc import Behaviour
+from tidegate.kubernetes.simulated.cluster import SimulatedCluster
 from tidegate.kubernetes.simulated.life.nodes import Nodes
 from tidegate.kubernetes.simulated.server.server import Hosted, KubeServer
 from tidegate.machine.clock import Clock
@@ -34,6 +36,10 @@ class Host:
         self._server = KubeServer(self._hosted)
         self._server.down.update(down)
         self._url = ""
+
+    def clusters(self, manager: str = MANAGER) -> dict[str, Cluster]:
+        """All of them by name, as a manager of fields sees them."""
+        return {each.api.name: SimulatedCluster(each.api, manager) for each in self._hosted}
 
     def kubeconfig(self, url: str) -> dict[str, Any]:
         """The way to all of them from an address: a context each, called like the cluster."""
