@@ -17,6 +17,7 @@ import msgspec
 
 from bench.table import Report, count, draw, figure, times
 from bench.timing import PASSES, Best, Effort, best_ms, new_memory
+from tidegate.kinds.integrations.core.objects.changes import changes_of
 from tidegate.kinds.integrations.core.sharding.model import (
     Integration,
     Managed,
@@ -29,7 +30,6 @@ from tidegate.kinds.integrations.core.workloads.change import (
     FoundObject,
     ObjectAction,
 )
-from tidegate.kinds.integrations.core.workloads.changes import changes_of
 from tidegate.kinds.integrations.core.workloads.estate import Estate, Piece, estate_of, manifest_of
 from tidegate.kinds.integrations.core.workloads.workloads import Manifest
 from tidegate.model.problem import Problems

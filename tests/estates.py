@@ -6,6 +6,7 @@ from typing import Any
 
 from tidegate.kinds.integrations.app.executor import ObjectExecutor, ObjectResult, apply, preview
 from tidegate.kinds.integrations.app.survey import ClusterSurvey, read_clusters
+from tidegate.kinds.integrations.core.objects.changes import changes_of
 from tidegate.kinds.integrations.core.sharding.model import (
     Integration,
     Managed,
@@ -16,7 +17,7 @@ from tidegate.kinds.integrations.core.sharding.model import (
 )
 from tidegate.kinds.integrations.core.waves.rules import ImageRules
 from tidegate.kinds.integrations.core.workloads.change import ObjectAction, PlannedChange
-from tidegate.kinds.integrations.core.workloads.changes import ChangeRequest, changes_of
+from tidegate.kinds.integrations.core.workloads.changes import ChangeRequest
 from tidegate.kinds.integrations.core.workloads.estate import Estate, Site, estate_of
 from tidegate.kinds.rollouts.core.strategy import Strategy, StrategyType
 from tidegate.kubernetes.port import MANAGER, Cluster, Take

@@ -55,6 +55,10 @@ class Declared:
         self.sharding = "strategy: per-aws-account"
         self.overrides: list[dict[str, Any]] = []
         self.accounts = dict(TIERS)
+        # Of the environment, for what has no image of its own; empty: there is none.
+        self.tag = "c0ffee0"
+        # Of every shard; empty: none.
+        self.arguments = ""
         # Other fields of the spec, each with a comma behind it.
         self.fields = ""
         # Of another integration, which is split by number; 0: there is none.
@@ -79,7 +83,7 @@ class Declared:
             **(numbered if self.numbered else {}),
             "environment.yml": (
                 "$schema: /app-sre/environment-1.yml\nname: production\n"
-                "parameters: {IMAGE_TAG: c0ffee0}\n"
+                + (f"parameters: {{IMAGE_TAG: {self.tag}}}\n" if self.tag else "")
             ),
             "cluster.yml": f"$schema: /openshift/cluster-1.yml\nname: {self.cluster}\n",
             "namespace.yml": (
@@ -96,10 +100,12 @@ class Declared:
         }
 
     def _integration(self, name: str, sharding: str) -> str:
+        image = f"imageRef: {self.image}, " if self.image else ""
+        image += f"extraArgs: {self.arguments}, " if self.arguments else ""
         return (
             f"$schema: /app-sre/integration-1.yml\nname: {name}\n{self.rules}"
             f"managed:\n- namespace: {{$ref: /namespace.yml}}\n"
-            f"  spec: {{imageRef: {self.image}, {self.fields}"
+            f"  spec: {{{image}{self.fields}"
             "resources: {requests: {cpu: 100m, memory: 100Mi}}}\n"
             f"  sharding:\n{sharding}"
         )

@@ -26,6 +26,9 @@ _RULES = {
     "upgrades": "tidegate.kinds.upgrades.rules:UpgradeRules",
 }
 _ROLLOUTS = "tidegate.kinds.rollouts.rules:RolloutRules"
+# Images of an integration move through `integrations/NAME@CLUSTER.NAMESPACE`; everything else of
+# its objects is decided in `integrations/CLUSTER.NAMESPACE`.
+_NAMESPACES = "tidegate.kinds.integrations.rules:NamespaceRules"
 
 
 @cache
@@ -37,6 +40,8 @@ def _rules_at(where: str) -> "Rules[Any, Any, Any]":
 
 def rules_of(partition: str) -> "Rules[Any, Any, Any]":
     """The rules by which a partition is decided."""
+    if kind_word(partition) == "integrations" and "@" not in partition:
+        return _rules_at(_NAMESPACES)
     return _rules_at(_RULES.get(kind_word(partition), _ROLLOUTS))
 
 
@@ -49,14 +54,20 @@ _STARTS = (
 )
 
 
-def start_kinds(settings: "Settings", seed: int = 0) -> "list[Started]":
+def start_kinds(
+    settings: "Settings", seed: int = 0, *, allow_mass_delete: bool = False
+) -> "list[Started]":
     """The kinds that the settings ask for; nothing outside is asked yet."""
     found: list[Started] = []
     for where in _STARTS:
         module, _, name = where.partition(":")
         started = getattr(import_module(module), name)(settings, seed)
-        if started is not None:
+        if isinstance(started, list):
+            found += started
+        elif started is not None:
             found.append(started)
+    for each in found:
+        each.kind.allow_mass_removal = allow_mass_delete
     return found
 
 
@@ -106,6 +117,7 @@ def reasons() -> tuple[Reason, ...]:
 _FACTS = (
     "tidegate.engine.plain.state",
     "tidegate.journal.facts",
+    "tidegate.kinds.integrations.core.objects.facts",
     "tidegate.kinds.promotions.core.journal.facts",
     "tidegate.kinds.rollouts.core.journal.facts",
     "tidegate.kinds.upgrades.core.journal.facts",

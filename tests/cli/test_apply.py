@@ -244,8 +244,9 @@ def test_what_is_gone_is_removed_but_not_much_at_once(
     tidegate("apply", "--yes")
     folder.drop("slack-usergroups")
     kept = tidegate("apply", "--yes")
-    assert kept.exit_code == 0
+    assert kept.exit_code == 1
     assert "4 of 12 at once; at most 1 without --allow-mass-delete" in kept.stderr
+    assert "not done: " in kept.stderr
     gone = tidegate("apply", "--yes", "--allow-mass-delete")
     assert sum(line.endswith(" removed") for line in acts(gone)) == 4
     assert not [where for where in land.records() if "slack" in where[3]]
@@ -482,8 +483,12 @@ def test_a_hold_binds_a_person_who_applies_by_hand_and_lifting_it_lets_them(
     assert "incident" in planned.stdout
     done = tidegate("apply", "--yes")
     assert not land.records()
-    assert done.exit_code == 0
+    assert done.exit_code == 1
     assert "12 held by brakes: `tidegate plan` names them" in done.stderr
+    (told,) = (line for line in done.stderr.splitlines() if line.startswith("not done: "))
+    assert told.startswith("not done: prod-1/integrations/service/qontract-reconcile, prod-1/")
+    assert " and 10 more: held: " in told
+    assert "inc-42" in told
     assert "wait for their rollout" not in done.stderr
     CliRunner().invoke(cli, ["hold", "remove", "inc-42"])
     assert tidegate("apply", "--yes").exit_code == 0
@@ -538,7 +543,7 @@ def test_what_was_not_changed_is_recorded_with_the_gate_that_kept_it(
         cli, ["hold", "add", "h", "--target", "gitlab-owners", "--reason", "x", "--create"]
     )
     folder.integration("gitlab-owners", "bbbbbbb")
-    assert tidegate("apply", "--yes").exit_code == 0
+    assert tidegate("apply", "--yes").exit_code == 1
     shown = CliRunner().invoke(cli, ["journal", "export"])
     facts = [json.loads(line) for line in shown.stdout.splitlines()]
     last = [each for each in facts if "handled" in json.dumps(each)][-1]

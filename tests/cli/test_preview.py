@@ -283,7 +283,7 @@ def test_without_rules_every_target_moves_at_once_when_a_person_applies(bundle: 
     data = bundle.data()
     assert data["rollouts"] == []
     assert [len(each["shards"]) for each in data["applied"]] == [25]
-    assert data["verdict"].endswith("; all at once on `tidegate apply`")
+    assert data["verdict"].endswith("; all at once")
     # Of these, no rollout removes any; and `apply` may remove so few of so many.
     delete_accounts(bundle)
     assert bundle.data()["warnings"] == []

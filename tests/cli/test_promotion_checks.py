@@ -76,7 +76,10 @@ def test_what_runs_is_a_fact_of_its_promotion(play: Play, source: Source, tmp_pa
     merge(play)
     done(play, *work)
     waits = done(play, "why", "env/manager")
-    assert "merged; what runs differs: terraform/a: `tidegate apply` moves it" in waits
+    assert (
+        "merged; what runs differs: terraform/a: `tidegate serve` or `tidegate apply` moves it"
+        in waits
+    )
     assert "Ada merged file://" in waits
     assert "promotions  1         1       0        1 " in done(play, "status")
 
@@ -92,7 +95,9 @@ def test_what_runs_is_a_fact_of_its_promotion(play: Play, source: Source, tmp_pa
     done(play, *work[:-2])
     shown = done(play, "journal", "show", "--partition", NAME)
     checks = [line for line in shown.splitlines() if "  verified  " in line]
-    differs = f"manager does not run {new}: terraform/a: `tidegate apply` moves it"
+    differs = (
+        f"manager does not run {new}: terraform/a: `tidegate serve` or `tidegate apply` moves it"
+    )
     assert [line.split("  -  ")[1].strip() for line in checks] == [
         f"{differs}, jenkins has {new} in its files",
         f"manager runs {new}",

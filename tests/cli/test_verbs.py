@@ -6,9 +6,10 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from tests.kept import PARTITION, Kept, play
 from tests.property.promotion_histories import History
 from tidegate.cli.main import cli
-from tidegate.journal.chain import JournalNote
+from tidegate.journal.chain import JournalEntry, JournalNote
 from tidegate.model.errors import UserError
 from tidegate.wiring import open_store
 
@@ -29,6 +30,8 @@ SUBJECTS = {
     "integrations": Subject(
         "integrations-shards-3", "integrations/gitlab-housekeeping@one.ns", "canary", "canary"
     ),
+    # Of no earlier version is there a journal of namespaces: it is made here.
+    "namespaces": Subject("", PARTITION, "canary", "terraform-resources/ter-int-dev"),
     "upgrades": Subject("upgrades-strict", "upgrades/prod/o-payments", "prod", "pay-prod-1"),
     # Of no earlier version is there a journal of promotions: it is made here.
     "promotions": Subject("", "promotions/p", "prod", "first"),
@@ -73,6 +76,28 @@ def promotion_journal(partition: str, database: Path) -> bytes:
     return database.read_bytes()
 
 
+def namespace_journal(partition: str, database: Path) -> bytes:
+    """A namespace that was made, with a shard that a person changed and that was put back."""
+
+    async def story(kept: Kept) -> list[JournalEntry]:
+        kept.begin()
+        await kept.wait(60)
+        kept.git.overrides = [{"shard": "ter-int-dev", "imageRef": "fix-1"}]
+        await kept.wait()
+        return list(kept.store.read(partition))
+
+    store = open_store(str(database))
+    try:
+        notes = [JournalNote(each.at, each.actor, each.fact()) for each in play(story)]
+        store.append(partition, notes)
+    finally:
+        store.close()
+    return database.read_bytes()
+
+
+MADE = {"promotions": promotion_journal, "namespaces": namespace_journal}
+
+
 @pytest.fixture(scope="module")
 def journals(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
     """A database for each kind, as bytes to start from."""
@@ -81,7 +106,7 @@ def journals(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
     for kind, subject in SUBJECTS.items():
         lines, database = folder / f"{kind}.jsonl", folder / f"{kind}.db"
         if not subject.journal:
-            found[kind] = promotion_journal(subject.partition, database)
+            found[kind] = MADE[kind](subject.partition, database)
             continue
         lines.write_bytes(gzip.decompress((JOURNALS / f"{subject.journal}.jsonl.gz").read_bytes()))
         code, said = run(["journal", "import", str(lines)], database)

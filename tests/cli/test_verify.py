@@ -91,7 +91,7 @@ def test_the_last_step_of_a_promotion(clusters: Stage) -> None:
     clusters.folder.integration("tf", "bbbbbbb", sharding=PIN, staged=True)
     out, err = clusters.run("verify", "--wait", "--timeout", "1s", "-o", "wide", code=124)
     assert err.splitlines() == [
-        "2 of 5 shards run what is promised; dns: `tidegate apply` moves it",
+        "2 of 5 shards run what is promised; dns: `tidegate serve` or `tidegate apply` moves it",
         "timed out: they do not agree",
     ]
     pinned = next(line for line in out.splitlines() if line.startswith("tf/two"))
@@ -104,7 +104,7 @@ def test_the_last_step_of_a_promotion(clusters: Stage) -> None:
     )
     assert out.splitlines()[-3:] == [
         "SHARD   ENVIRONMENT  PROMISED  RUNS     WHY",
-        "dns     production   bbbbbbb   aaaaaaa  `tidegate apply` moves it",
+        "dns     production   bbbbbbb   aaaaaaa  `tidegate serve` or `tidegate apply` moves it",
         f"tf/one  production   bbbbbbb   aaaaaaa  {held}",
     ]
 

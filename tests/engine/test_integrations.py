@@ -8,8 +8,8 @@ import pytest
 from tests.estates import REPOSITORY, Land, estate, integration, managed, namespace, verbs
 from tidegate.kinds.integrations.app.executor import ObjectExecutor, ObjectOutcome, apply, release
 from tidegate.kinds.integrations.app.survey import read_clusters
+from tidegate.kinds.integrations.core.objects.changes import changes_of
 from tidegate.kinds.integrations.core.workloads.change import ObjectAction
-from tidegate.kinds.integrations.core.workloads.changes import changes_of
 from tidegate.kinds.integrations.core.workloads.digests import with_digests
 from tidegate.kinds.integrations.core.workloads.estate import Estate
 from tidegate.kubernetes.port import (

@@ -32,8 +32,9 @@ from tidegate.kinds.integrations.app.executor import (
     release,
 )
 from tidegate.kinds.integrations.app.survey import KINDS, read_clusters
+from tidegate.kinds.integrations.core.objects.changes import changes_of
 from tidegate.kinds.integrations.core.workloads.change import ObjectAction, PlannedChange
-from tidegate.kinds.integrations.core.workloads.changes import ChangeRequest, changes_of
+from tidegate.kinds.integrations.core.workloads.changes import ChangeRequest
 from tidegate.kinds.integrations.core.workloads.estate import (
     MANAGED_BY,
     US,

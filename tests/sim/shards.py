@@ -8,7 +8,8 @@ hears every change of the cluster itself, and knows nothing of what the engine t
 * what has an image of its own in the bundle keeps it;
 * a group gets a new image only when every earlier one runs it, with clean runs behind it.
 
-In the end the faults are over, and every target has what the bundle says.
+In the end the faults are over, and every object is what the bundle says: images, arguments and how
+many pods, new ones and none that are declared no more.
 """
 
 import asyncio
@@ -22,9 +23,10 @@ from tidegate.engine.breaker import Breaker
 from tidegate.engine.execute import Executor, Limits
 from tidegate.engine.worker import Worker, WorkerSettings
 from tidegate.kinds.integrations.core.workloads.live import pod_of, workload_of
+from tidegate.kinds.integrations.kind import NamespaceKind
 from tidegate.kinds.integrations.wire.run_numbers import read_run
 from tidegate.kinds.rollouts.kind import RolloutKind
-from tidegate.kubernetes.port import DEPLOYMENT, POD, STATEFUL_SET, ObjectEvent
+from tidegate.kubernetes.port import DEPLOYMENT, POD, STATEFUL_SET, ObjectEvent, Take
 from tidegate.kubernetes.simulated.api import SimulatedApi
 from tidegate.kubernetes.simulated.behaviour_doc import read_behaviour
 from tidegate.kubernetes.simulated.cluster import SimulatedCluster
@@ -46,7 +48,12 @@ BEHAVIOUR: dict[str, Any] = {
     ],
 }
 BAD = ("failing", "crashing", "stuck")
-HAPPENINGS = ("image", "image", "image", "bad", "revert", "pin", "number", "die")
+HAPPENINGS = (
+    *("image", "image", "image", "bad", "revert", "pin", "number", "die"),
+    *("arguments", "drift", "join"),
+)
+# An account that joins and leaves.
+JOINER = "prod-4"
 RANKS = {"canary": 0, "stage": 1, "prod": 2}
 # An edit reaches the worker within so long.
 GRACE_S = 30.0
@@ -126,7 +133,7 @@ class _Scene:
         )
         self._worker = Worker(
             self._store,
-            (RolloutKind(fleet),),
+            (RolloutKind(fleet), NamespaceKind(fleet)),
             self._clock,
             Executor(Limits(), Breaker()),
             settings,
@@ -154,6 +161,7 @@ class _Scene:
             self._check()
         self._trouble = 0.0
         self.declared.overrides = []
+        self.declared.accounts = dict(TIERS)
         self._edit(image=f"good-{self.seed}-last", numbered=self._draw.randint(1, 4))
         await self._arrive(f"good-{self.seed}-last")
         return Told(
@@ -166,10 +174,7 @@ class _Scene:
         )
 
     async def _happen(self, number: int) -> None:
-        what = self._draw.choice(
-            ("image", "image", "image", "bad", "revert", "pin", "number", "die")
-        )
-        match what:
+        match self._draw.choice(HAPPENINGS):
             case "image":
                 self._edit(image=f"good-{number}")
             case "bad":
@@ -184,10 +189,36 @@ class _Scene:
                     self._edit(overrides=pins)
             case "number":
                 self._edit(numbered=self._draw.randint(1, 4))
+            case "arguments":
+                self._edit(arguments=f"--number {number}")
+            case "drift":
+                await self._drift(self._draw.choice(sorted(self.witness.images)))
+            case "join":
+                joined = JOINER in self.declared.accounts
+                accounts = dict(TIERS) if joined else {**TIERS, JOINER: "prod"}
+                self._edit(accounts=accounts)
             case _:
                 self.say("the worker dies")
                 await self._kill()
                 self._begin()
+
+    async def _drift(self, name: str) -> None:
+        """A person scales a workload on the cluster."""
+        kinds = (DEPLOYMENT, STATEFUL_SET)
+        there = [kind for kind in kinds if (kind, NAMESPACE, name) in self.api.records]
+        for kind in there:
+            self.say(f"a person scales {name}")
+            document = {
+                "apiVersion": kind.api_version,
+                "kind": kind.name,
+                "metadata": {"name": name, "namespace": NAMESPACE},
+                "spec": {"replicas": 2},
+            }
+            theirs = SimulatedCluster(self.api, "a-person")
+            try:
+                await theirs.apply(document, take=Take.OVER)
+            except OutsideError:
+                self.say("in vain")
 
     def _edit(self, **fields: Any) -> None:
         self._edits += 1
@@ -225,6 +256,8 @@ class _Witness:
     def __init__(self, scene: _Scene) -> None:
         self._scene = scene
         self.images: dict[str, str] = {}
+        # What else is declared of each: how many pods, and with which arguments.
+        self.shapes: dict[str, tuple[int, str]] = {}
         self._pods: dict[str, tuple[str, str]] = {}
         self._names: dict[str, tuple[str, str]] = {}
         self.broken: list[str] = []
@@ -244,8 +277,11 @@ class _Witness:
     def _deployment(self, name: str, change: ObjectEvent, document: dict[str, Any]) -> None:
         if change is ObjectEvent.DELETED:
             self.images.pop(name, None)
+            self.shapes.pop(name, None)
             return
-        image = workload_of(document).image
+        found = workload_of(document)
+        image = found.image
+        self.shapes[name] = found.replicas, found.env.get("INTEGRATION_EXTRA_ARGS", "")
         before = self.images.get(name)
         self.images[name] = image
         if before != image:
@@ -318,6 +354,10 @@ class _Witness:
         wanted |= {f"qontract-reconcile-{NUMBERED}{suffix}" for suffix in suffixes}
         found = [f"{n}: {self.images.get(n)}" for n in sorted(wanted)
                  if self.images.get(n, "").rpartition(":")[2] != tag]  # fmt: skip
+        arguments = self._scene.declared.arguments
+        found += [f"{name}: {shape}" for name, shape in sorted(self.shapes.items())
+                  if shape[0] != 1 or arguments not in shape[1]]  # fmt: skip
+        found += [f"{name} is left" for name in sorted(self.images.keys() - wanted)]
         shapes = set(self.__dict__.get("shaped", {}).values())
         return found + [f"shapes {shapes}"] * (shapes != {str(count)})
 

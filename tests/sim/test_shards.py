@@ -15,8 +15,8 @@ from tidegate.kinds.integrations.fleet import fleet, reshard
 from tidegate.kinds.integrations.fleet.trials import Trials
 from tidegate.kinds.rollouts.core.journal.facts import RolloutDeclared
 
-# 7: a drain concluded from a gap. 143: a worker that had not given an image itself believed it.
-# With 1 and 6, they reach 99 of 100 branches that sixteen stories reach.
+# Seeds that found something once. 7: a drain concluded from a gap. 143: a worker that had not given
+# an image itself believed it. In 1 a bad image would go on, were there no trials.
 CHOSEN = (7, 143, 1, 6)
 SEEDS_MAX = 18
 STORIES = sized(0, 1, 12)
@@ -40,7 +40,7 @@ def unpinned(*args: Any) -> RolloutDeclared:
 
 
 MISSING = {
-    "trials": Missing(Trials, "read", believed, "nobody before it survives|had proven it", 36),
+    "trials": Missing(Trials, "read", believed, "nobody before it survives|had proven it", 1),
     "draining": Missing(reshard, "reshapes_of", lambda *_: [], "shards", 2),
     "pins": Missing(fleet, "declared_of", unpinned, "is pinned and moved", 16),
 }

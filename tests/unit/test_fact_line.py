@@ -25,6 +25,9 @@ from tidegate.journal.facts import (
 )
 from tidegate.journal.selection import EntryFilter, matches
 from tidegate.kind_table import fact_tags
+from tidegate.kinds.integrations.core.objects.facts import ObjectsSeen
+from tidegate.kinds.integrations.core.objects.stand import ObjectStand
+from tidegate.kinds.integrations.core.workloads.change import ObjectAction
 from tidegate.kinds.promotions.core.decide import VersionChange
 from tidegate.kinds.promotions.core.journal.facts import (
     EnvironmentVerdicts,
@@ -217,6 +220,18 @@ LINES: list[tuple[Fact, str]] = [
         ),
         "forge refused aaaaaaa to jenkins: 403; tried again at 1970-01-01T00:01:30Z",
     ),
+    (
+        ObjectsSeen(
+            objects=(
+                ObjectStand(object="deployment/a", target="it/a", verb=ObjectAction.CREATE),
+                ObjectStand(object="deployment/b", target="it/b", verb=ObjectAction.CONFIGURE),
+                ObjectStand(object="service/s", target="service/s", verb=ObjectAction.CREATE),
+            ),
+            gone=("deployment/c",),
+        ),
+        "1 configure, 2 create, 1 gone",
+    ),
+    (ObjectsSeen(), "the terms changed"),
 ]
 
 
@@ -259,7 +274,9 @@ def test_a_reading_says_of_a_target_what_it_reported() -> None:
     "wanted, expected",
     [
         (EntryFilter(), {"declared", "observed", "asked", "decided", "acted", "braked", "lifted"}
-         | {"bound", "told", "handled", "surveyed", "planned", "imported", "plan"} | PROMOTIONS),
+         | {"bound", "told", "handled", "surveyed", "planned", "imported", "plan", "objectsSeen"}
+         | PROMOTIONS),
+        (EntryFilter(target="it/a"), {"objectsSeen"}),
         (EntryFilter(target="jenkins"), PROMOTIONS - {"mergeRequestSeen"}),
         (EntryFilter(target="a"), {"declared", "observed", "decided", "acted"}),
         (EntryFilter(target="c"), {"declared", "observed", "decided", "surveyed", "planned"}),
@@ -275,7 +292,7 @@ def test_a_reading_says_of_a_target_what_it_reported() -> None:
         (EntryFilter(since=LATER), set()),
         (EntryFilter(until=Instant(1)), {"declared", "observed", "asked", "decided", "acted"}
          | {"braked", "lifted", "bound", "told", "handled", "surveyed", "planned", "imported"}
-         | {"plan"} | PROMOTIONS),
+         | {"plan", "objectsSeen"} | PROMOTIONS),
     ],
 )  # fmt: skip
 def test_an_entry_is_found_by_the_target_it_is_about(

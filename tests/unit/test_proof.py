@@ -52,7 +52,7 @@ CRASHING = replace(_pod(), ready=False, waiting="CrashLoopBackOff", restarts=4)
         (A, [_pod()], ""),
         (None, [], "not applied yet"),
         (A, [], "no pod runs"),
-        (B, [_pod(B)], "`tidegate apply` moves it"),
+        (B, [_pod(B)], "`tidegate serve` or `tidegate apply` moves it"),
         # It was given the right one, and no pod runs it yet.
         (A, [_pod(B)], "1 pod not replaced yet"),
         (A, [_pod(), replace(_pod(B), ending=True)], "1 pod of before still ending"),

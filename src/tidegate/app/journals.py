@@ -23,6 +23,7 @@ from tidegate.journal.fact import Fact
 from tidegate.journal.lease import KeptLease
 from tidegate.model.errors import NotFoundError, OutsideError
 from tidegate.model.problem import nearest, nearest_or_all
+from tidegate.model.reason import Outcome
 from tidegate.model.target import bare
 from tidegate.model.time import Instant
 from tidegate.store.port import Store
@@ -160,15 +161,15 @@ class Journals:
         wanted = bare(name)
         every = [(each, each.view) for each in self.all()]
         mine = [
-            (one, view, row.name)
+            (one, view, row)
             for one, view in every
             for row in view.targets
             if row.name in (wanted, name.removeprefix(f"{one.rules.target_noun}/"))
         ]
-        mine.sort(key=lambda found: _ease(found[1]))
+        mine.sort(key=lambda found: _ease(found[1], found[2]))
         if mine:
             others = tuple(one.partition for one, *_ in mine[1:])
-            return mine[0][0], mine[0][2], others
+            return mine[0][0], mine[0][2].name, others
         names = {target.name for _, view in every for target in view.targets}
         names |= {one.partition for one, _ in every}
         hint = nearest(wanted, names) or f"`tidegate get rollouts` lists {len(every)} rollouts"
@@ -202,8 +203,15 @@ def called(names: list[str], name: str) -> list[str]:
     return placed if len(placed) == 1 else []
 
 
-def _ease(view: PartitionView) -> int:
-    """How little a partition needs attention."""
+def _ease(view: PartitionView, row: TargetRow) -> tuple[int, bool]:
+    """How little a target of a partition needs attention; of two alike, what has groups first."""
+    stopped = row.waits and row.shut is not None and row.shut.outcome is Outcome.STOP
     if view.summary in ("Failed", "Aborted"):
-        return 0
-    return 2 if view.summary == "Succeeded" else 1
+        ease = 0
+    elif stopped:
+        ease = 1
+    elif view.summary == "Succeeded":
+        ease = 4
+    else:
+        ease = 2 if row.waits or row.starts or row.state == "Updating" else 3
+    return ease, not view.groups

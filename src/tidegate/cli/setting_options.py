@@ -20,6 +20,7 @@ _METAVARS = {
     SettingForm.PATHS: "FILE",
     SettingForm.WHOLE: "NUMBER",
     SettingForm.DURATION: "DURATION",
+    SettingForm.LIMIT: "LIMIT",
     SettingForm.ADDRESS: "HOST:PORT",
 }
 

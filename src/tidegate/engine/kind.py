@@ -271,6 +271,9 @@ OthersThen = Callable[[tuple[str, ...], Instant], Mapping[str, Any]]
 class Kind(Generic[S, W, P, O]):
     """A kind with the systems it is observed and changed on."""
 
+    # Whether more may be removed at once than the limit says: a person asked for it.
+    allow_mass_removal: bool = False
+
     def __init__(self, rules: Rules[S, W, P]) -> None:
         self.rules = rules
 

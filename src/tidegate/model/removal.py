@@ -4,15 +4,19 @@ What is gone from a declaration is usually gone on purpose; what is gone in grea
 reading that has gaps, usually is not.
 """
 
+from tidegate.model.limit import Limit
+
 # More than a tenth of what is managed is not removed in one go, unless a flag allows it.
-REMOVAL_PERCENT_MAX = 10
+REMOVALS = Limit(10, percent=True)
 # Below this many, a tenth would be none: one may always be removed.
 REMOVAL_FREE = 1
 
 
-def removals_max(managed: int) -> int:
-    """How many of so many may go at once."""
-    return max(REMOVAL_FREE, managed * REMOVAL_PERCENT_MAX // 100)
+def removals_max(managed: int, limit: Limit = REMOVALS) -> int:
+    """How many of so many may go at once; a percentage is rounded down, but to one at least."""
+    if not limit.percent:
+        return limit.amount
+    return max(REMOVAL_FREE, managed * limit.amount // 100) if limit.amount else 0
 
 
 def why_kept(

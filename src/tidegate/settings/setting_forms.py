@@ -22,6 +22,7 @@ class SettingForm(enum.Enum):
     SECRET = "an address, or where it is: `env:NAME` or `file:PATH`"
     TOKEN = "where it is: `env:NAME` or `file:PATH`"
     BEARER = "a token, or where it is: `env:NAME` or `file:PATH`"
+    LIMIT = "a whole number, or a percentage"
     TEMPLATE = "a text with `${words}`"
 
 

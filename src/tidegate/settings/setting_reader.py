@@ -56,6 +56,9 @@ def _read(reader: Reader, key: str, setting: Setting) -> Written | None:
         case SettingForm.DURATION:
             duration = _at_least(reader, key, setting, reader.duration(key))
             return format_duration(duration) if duration is not None else None
+        case SettingForm.LIMIT:
+            limit = reader.limit(key)
+            return str(limit) if limit is not None else None
         case SettingForm.CHOICE:
             return _choice(reader, key, setting, reader.text(key))
         case SettingForm.ADDRESS:

@@ -322,6 +322,13 @@ _INTEGRATIONS = (
         least="1",
         help="How many objects are changed at once on one cluster.",
     ),
+    Setting(
+        name="limits.removals",
+        flag="--removals",
+        form=SettingForm.LIMIT,
+        default="10%",
+        help="How many of the objects that Tidegate manages may be removed at once.",
+    ),
 )
 
 _PROMOTION = (

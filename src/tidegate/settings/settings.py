@@ -75,6 +75,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     runs_prometheus: str
     runs_cluster_label: str
     limits_concurrency: int
+    limits_removals: str
     forge: str
     forge_url: str
     forge_token: str
@@ -246,7 +247,8 @@ def _unquoted(setting: Setting, value: object) -> object:
     """What a shell can only give as a text."""
     if isinstance(value, tuple):
         return list(value)
-    if setting.form is SettingForm.WHOLE and isinstance(value, str) and value.isascii():
+    numbers = (SettingForm.WHOLE, SettingForm.LIMIT)
+    if setting.form in numbers and isinstance(value, str) and value.isascii():
         return int(value) if value.isdigit() else value
     return value
 

@@ -40,7 +40,7 @@ _SHARED = (
     "runs.through", "runs.port", "runs.prometheus", "runs.clusterLabel", "registry", "registryAuth",
     "upgrades", "ocm.every", "grace", "lease", "resync", "discover",
     "limits.actions", "limits.actionsPerSecond", "limits.actionTime",
-    "limits.rounds", "limits.roundTime",
+    "limits.rounds", "limits.roundTime", "limits.removals",
 )  # fmt: skip
 
 
@@ -49,7 +49,9 @@ def worker_options(*more: str) -> Callable[[Callable[..., Any]], Callable[..., A
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         for option in (
-            click.option("--allow-mass-delete", is_flag=True, help="Remove over a tenth at once."),
+            click.option(
+                "--allow-mass-delete", is_flag=True, help="Remove more than --removals at once."
+            ),
             click.option("--seed", type=int, default=0, help="Of the simulated fleets."),
         ):
             function = option(function)

@@ -40,7 +40,7 @@ from tidegate.wiring import clock
 def run(merged: Merged, once: bool, seed: int, allow_mass_delete: bool) -> None:
     """Observe, decide, record and, where --act allows it, act. Exits 0 on SIGTERM and Ctrl-C."""
     settings = merged.settings()
-    kinds = start_kinds(settings, seed)
+    kinds = start_kinds(settings, seed, allow_mass_delete=allow_mass_delete)
     for line in check_patterns(settings, kinds):
         click.echo(f"Warning: {line}", err=True)
     with opened(settings.database, writes=True, creates=True) as store:

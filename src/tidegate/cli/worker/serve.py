@@ -67,7 +67,7 @@ def serve(merged: Merged, seed: int, allow_mass_delete: bool) -> None:
     settings = merged.settings()
     url = revealed(settings.notify_webhook, os.environ, "notify.webhook")
     settings = replace(settings, notify_webhook=url)
-    kinds = start_kinds(settings, seed)
+    kinds = start_kinds(settings, seed, allow_mass_delete=allow_mass_delete)
     odd = list(check_patterns(settings, kinds))
     carries_out = executor(settings, allow_mass_delete)
     host, port = split_address(settings.listen) or ("", 0)

@@ -17,7 +17,7 @@ from tidegate.kinds.integrations.app.executor import (
 )
 from tidegate.kinds.integrations.app.plan import ChangePlan, ObjectVerdict, verdict_parts
 from tidegate.kinds.integrations.core.reasons import ObjectReason
-from tidegate.kinds.integrations.core.workloads.change import ObjectAction, PlannedChange
+from tidegate.kinds.integrations.core.workloads.change import ACTING, ObjectAction, PlannedChange
 from tidegate.model.document import Document, Part
 from tidegate.model.verdict import Verdict, verdict
 
@@ -34,15 +34,29 @@ class AppliedObject(Part, frozen=True, kw_only=True):
     verdicts: tuple[ObjectVerdict, ...]
 
 
+class UndoneObject(Part, frozen=True, kw_only=True):
+    """One object that is declared, or is to be removed, and was not changed: why."""
+
+    object: str  # cluster/namespace/kind/name
+    action: str
+    reason: str
+
+
 class ApplyReport(Document, frozen=True, kw_only=True):
     """What `apply` and `release` did."""
 
     objects: tuple[AppliedObject, ...]
-    # Whether nothing failed, nothing is in conflict, and everything could be read.
+    # Whether all that is declared was done, and everything could be read.
     ok: bool
     # Whether a change failed.
     failed: bool
     dry_run: bool = False
+    # What is declared and was not done; an image that waits for its rollout is as declared.
+    undone: tuple[UndoneObject, ...] = ()
+
+
+# What is left undone by these is named; a staged image is left to its rollout, as is declared.
+_UNDONE = frozenset(ObjectAction) - ACTING - {ObjectAction.UNCHANGED, ObjectAction.STAGED}
 
 
 class ApplyResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -58,14 +72,20 @@ class ApplyResult(msgspec.Struct, frozen=True, kw_only=True):
         return any(each.outcome in BAD for each in self.results)
 
     @property
+    def undone(self) -> tuple[PlannedChange, ...]:
+        """What is declared and was not tried: held, kept, not ours, not read, not its turn."""
+        consent = self.plan.executor.consent
+        return tuple(
+            each
+            for each in self.plan.changes
+            if each.verb in _UNDONE or (each.verb is ObjectAction.ADOPT and not consent)
+        )
+
+    @property
     def ok(self) -> bool:
-        """Whether nothing failed, nothing is in conflict, and everything could be read."""
-        blocked = (ObjectAction.CONFLICT, ObjectAction.REFUSED)
+        """Whether all that is declared was done, and everything could be read."""
         return (
-            not self.failed
-            and self.plan.view.sound
-            and not self.plan.failures
-            and not any(each.verb in blocked for each in self.plan.changes)
+            not self.failed and self.plan.view.sound and not self.plan.failures and not self.undone
         )
 
     def document(self) -> ApplyReport:
@@ -83,6 +103,10 @@ class ApplyResult(msgspec.Struct, frozen=True, kw_only=True):
             ok=self.ok,
             failed=self.failed,
             dry_run=self.dry_run,
+            undone=tuple(
+                UndoneObject(object=_name(each), action=each.verb.value, reason=each.reason)
+                for each in self.undone
+            ),
         )
 
 

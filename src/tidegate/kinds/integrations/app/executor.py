@@ -91,6 +91,8 @@ class ObjectExecutor(msgspec.Struct, frozen=True, kw_only=True):
     act_s: float = ACT_S
     # Fields of other managers may be taken in objects that are ours.
     consent: bool = False
+    # What was changed since it was read is not changed at all.
+    exact: bool = False
 
 
 OnResult = Callable[[ObjectResult], None]
@@ -269,14 +271,18 @@ async def _apply(change: PlannedChange, executor: ObjectExecutor, *, dry_run: bo
             before=executor.objects.get(change.key),
             take=_take(change, executor),
             dry_run=dry_run,
+            exact=executor.exact,
         )
 
 
 def _take(change: PlannedChange, executor: ObjectExecutor) -> Take:
-    """Which fields may be taken: drift is put back, other managers' fields need consent."""
+    """Which fields may be taken: drift is put back, what others alone own needs consent.
+
+    What was adopted is still its former manager's as well, until it changes.
+    """
     if change.verb is ObjectAction.ADOPT:
         return Take.OVER
-    return Take.BACK if change.drifted or executor.consent else Take.NOTHING
+    return Take.BACK if change.drifted or executor.consent else Take.SHARED
 
 
 def _foreseen(change: PlannedChange, applied: Applied, executor: ObjectExecutor) -> PlannedChange:

@@ -11,7 +11,7 @@ from tidegate.gates.brakes import Brakes
 from tidegate.kinds.integrations.app.estate import EstateView, FindCluster, open_clusters
 from tidegate.kinds.integrations.app.executor import ObjectExecutor, preview, to_ask
 from tidegate.kinds.integrations.app.survey import read_clusters
-from tidegate.kinds.integrations.core.workloads.brakes import braked
+from tidegate.kinds.integrations.core.objects.changes import changes_of
 from tidegate.kinds.integrations.core.workloads.change import (
     ACTING,
     ClusterReading,
@@ -19,11 +19,13 @@ from tidegate.kinds.integrations.core.workloads.change import (
     ObjectAction,
     PlannedChange,
 )
-from tidegate.kinds.integrations.core.workloads.changes import ChangeRequest, changes_of
+from tidegate.kinds.integrations.core.workloads.changes import ChangeRequest
 from tidegate.kinds.integrations.core.workloads.difference import ObjectDifference
 from tidegate.kinds.integrations.core.workloads.workloads import Manifest
 from tidegate.kubernetes.port import Object
 from tidegate.model.document import Document, Part
+from tidegate.model.limit import Limit
+from tidegate.model.removal import REMOVALS
 from tidegate.model.time import Instant
 from tidegate.model.verdict import Verdict
 
@@ -37,6 +39,8 @@ class PlanRequest(msgspec.Struct, frozen=True, kw_only=True):
     # Objects of other managers may become ours.
     adopt: bool = False
     allow_mass_delete: bool = False
+    # How many objects may be removed at once.
+    removals: Limit = REMOVALS
     # Dry runs on the servers say what each change results in.
     ask_servers: bool = True
     # Pods are read for the digests that they run.
@@ -141,11 +145,12 @@ async def plan_changes(
         selection=view.selection,
         adopt=request.adopt,
         allow_mass_delete=request.allow_mass_delete,
+        removals=request.removals,
+        brakes=request.brakes,
+        now=request.now,
         sound=view.sound,
     )
     changes = changes_of(view.estate, seen, wanted)
-    if request.brakes is not None:
-        changes = braked(request.brakes, request.now, view.estate, changes)
     objects = {key: each for survey in surveys.values() for key, each in survey.objects.items()}
     executor = ObjectExecutor(
         clusters=clusters,

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 
 import msgspec
 
@@ -28,7 +28,7 @@ KINDS = (SERVICE, DEPLOYMENT, STATEFUL_SET, CRON_JOB)
 CLUSTERS_MAX = 16
 # A cluster gives up by itself after a minute; this is for one that never does.
 READ_S = 120.0
-_OURS = f"{MANAGED_BY}={US}"
+OURS = f"{MANAGED_BY}={US}"
 EVERYWHERE = ""
 
 
@@ -74,7 +74,7 @@ async def read_clusters(
 
 async def _read(name: str, cluster: Cluster, namespaces: tuple[str, ...]) -> ClusterSurvey:
     asked = [cluster.read(each, KINDS) for each in namespaces]
-    asked.append(cluster.read(EVERYWHERE, KINDS, _OURS))
+    asked.append(cluster.read(EVERYWHERE, KINDS, OURS))
     answers = await asyncio.gather(*asked, return_exceptions=True)
     gaps: dict[str, str] = {}
     notes: list[str] = []
@@ -94,7 +94,7 @@ async def _read(name: str, cluster: Cluster, namespaces: tuple[str, ...]) -> Clu
             objects |= _kept(name, answer, where, namespaces)
     if namespaces and all(each in gaps for each in namespaces) and not objects:
         return ClusterSurvey(seen=ClusterReading(error=gaps[namespaces[0]]))
-    found = tuple(_found(key, each) for key, each in objects.items())
+    found = tuple(found_of(key, each) for key, each in objects.items())
     return ClusterSurvey(
         seen=ClusterReading(found=found, gaps=gaps, notes=tuple(notes)), objects=objects
     )
@@ -117,14 +117,21 @@ async def _with_pods(
             for each in answer.objects:
                 pod = pod_of(each.document)
                 running[each.namespace, pod.workload].add(pulled_digest(pod.image_id))
-    pulled = {
-        key: next(iter(digests))
-        for key in survey.objects
-        for digests in (running.get((key[1], key[3]), set()),)
-        if len(digests) == 1 and key[2] != SERVICE.name
-    }
+    pulled = pulled_by(survey.objects, running)
     seen = msgspec.structs.replace(survey.seen, pulled=pulled, notes=tuple(dict.fromkeys(notes)))
     return msgspec.structs.replace(survey, seen=seen)
+
+
+def pulled_by(
+    keys: Iterable[Key], running: Mapping[tuple[str, str], Collection[str]]
+) -> dict[Key, str]:
+    """The digest of each workload whose pods all run the same, by namespace and workload."""
+    return {
+        key: next(iter(digests))
+        for key in keys
+        for digests in (running.get((key[1], key[3]), ()),)
+        if len(digests) == 1 and key[2] != SERVICE.name
+    }
 
 
 def _kept(
@@ -138,7 +145,7 @@ def _kept(
     }
 
 
-def _found(key: Key, each: Object) -> FoundObject:
+def found_of(key: Key, each: Object) -> FoundObject:
     cluster, namespace, kind, name = key
     return FoundObject(
         cluster=cluster,

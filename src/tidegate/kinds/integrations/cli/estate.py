@@ -25,7 +25,7 @@ Function = Callable[..., Any]
 
 SETTINGS = (
     "bundle", "revision", "image", "parameters", "overlay", "kubeconfig", "contexts", "pods",
-    "registry", "registryAuth", "limits.concurrency", "color",
+    "registry", "registryAuth", "limits.concurrency", "limits.removals", "color",
     "database", "brakes", "holdFiles", "prometheus",
 )  # fmt: skip
 FORMATS = ("table", "wide", "json", "yaml", "name")

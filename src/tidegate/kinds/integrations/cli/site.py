@@ -10,6 +10,7 @@ from tidegate.documents.files import read_document
 from tidegate.kinds.integrations.core.workloads.estate import Site
 from tidegate.kubernetes.port import Cluster
 from tidegate.model.errors import OutsideError, UserError
+from tidegate.model.limit import Limit, parse_limit
 from tidegate.settings.settings import Settings
 
 
@@ -52,6 +53,12 @@ class Clusters:
         for cluster in self._opened.values():
             await cluster.close()
         self._opened.clear()
+
+
+def removals_of(settings: Settings) -> Limit:
+    """How many objects may be removed at once."""
+    written = settings.limits_removals
+    return parse_limit(int(written) if written.isascii() and written.isdigit() else written)
 
 
 def bundle_folder(settings: Settings, folder: Path | None = None) -> Path:

@@ -12,6 +12,7 @@ class ObjectReason(Reason):
     ObjectMissing = Entry(Gate.OBJECT, _PASS, "not there yet")
     ObjectAsDeclared = Entry(Gate.OBJECT, _PASS, "as declared")
     ObjectDiffers = Entry(Gate.OBJECT, _PASS, "declared otherwise")
+    FieldsDiffer = Entry(Gate.OBJECT, _PASS, "declared otherwise: {fields}", (("fields", _N),))
     ObjectDrifted = Entry(Gate.OBJECT, _PASS, "changed since it was applied")
     FieldsDrifted = Entry(Gate.OBJECT, _PASS, "changed since: {fields}", (("fields", _N),))
     StartsAsOthers = Entry(
@@ -42,6 +43,55 @@ class ObjectReason(Reason):
     )
     ObjectsUnread = Entry(
         Gate.READING, _WAIT, "{error}", (("error", _N),), "the cluster can be read"
+    )
+    NoDefaultImage = Entry(
+        Gate.OBJECT,
+        _STOP,
+        "{why}",
+        (("why", _N),),
+        "write imageRef, or fix where the image of the manager is written",
+    )
+    LeftToHand = Entry(
+        Gate.ORDER,
+        _STOP,
+        "left to `tidegate apply`: the rules of {integration} say byHand",
+        (("integration", _N),),
+        "`tidegate apply`",
+    )
+    LeftToWaves = Entry(
+        Gate.ORDER,
+        _WAIT,
+        "its rollout creates it, in the turn of {group}",
+        (("group", _N),),
+        "its rollout reaches {group}",
+    )
+    EarlierGroupDiffers = Entry(
+        Gate.ORDER,
+        _WAIT,
+        "{group} goes first: {shard} {how}",
+        (("group", _N), ("shard", _N), ("how", _N)),
+        "{shard} runs as declared",
+    )
+    EarlierGroupSettles = Entry(
+        Gate.ORDER,
+        _WAIT,
+        "{group} has it, and is given time",
+        (("group", _N),),
+        "that time is over",
+    )
+    ChangesUnderWay = Entry(
+        Gate.SLOTS,
+        _WAIT,
+        "{count} under way; at most {most} at once",
+        (("count", _C), ("most", _C)),
+        "one of them runs as declared",
+    )
+    ChangedAgain = Entry(
+        Gate.OBJECT,
+        _WAIT,
+        "applied {count} times within an hour and changed again each time",
+        (("count", _C),),
+        "what changes it stops, or the wait is over",
     )
     ObjectAdopted = Entry(Gate.OWNER, _PASS, "it is there, and not Tidegate's")
     NotOurs = Entry(
@@ -106,6 +156,12 @@ class ObjectReason(Reason):
         "{removing} of {managed} at once; at most {most} without --allow-mass-delete",
         (("removing", _C), ("managed", _C), ("most", _C)),
         "`--allow-mass-delete`",
+    )
+    RemovedLast = Entry(
+        Gate.REMOVAL,
+        _WAIT,
+        "what takes its place goes first",
+        opens="what takes its place is there",
     )
     RemovalWithheld = Entry(
         Gate.REMOVAL,

@@ -18,6 +18,7 @@ from tidegate.kinds.integrations.core.waves.reshape import Reshape
 from tidegate.kinds.integrations.core.waves.rules import ImageRules
 from tidegate.kinds.integrations.core.waves.shard_state import revisions_in, standing_of
 from tidegate.kinds.integrations.core.waves.trial import Trial
+from tidegate.kinds.integrations.core.workloads.default_image import NO_IMAGE_REMEDY
 from tidegate.kinds.integrations.core.workloads.estate import (
     Estate,
     ManagedPlace,
@@ -76,31 +77,33 @@ class IntegrationsFleet:
         fresh_s: float = FRESH_S,
         look_s: float = LOOK_S,
     ) -> None:
-        self._estates = estates
-        self._snapshots = NamespaceSnapshots(find, fresh_s)
+        self.estates = estates
+        self.snapshots = NamespaceSnapshots(find, fresh_s)
         self._trials = Trials(runs, clock)
-        self._resharding = Resharding(self._snapshots, clock)
-        self._rehearsing = Rehearsing(self._snapshots)
-        self._look_s = look_s
+        self.resharding = Resharding(self.snapshots, clock)
+        self._rehearsing = Rehearsing(self.snapshots)
+        self.look_s = look_s
 
     async def partitions(self) -> list[str]:
         """The places whose images move by rules, and the sets that are to become others."""
-        estate = await self._estates.read()
+        estate = await self.estates.read()
         wheres = list(dict.fromkeys(map(where_of, estate.places)))
         found = await asyncio.gather(*map(self._glance, wheres))
         seen = dict(zip(wheres, found, strict=True))
         for place in estate.places:
             snapshot = seen[where_of(place)]
             if snapshot is not None:
-                self._resharding.see(place, snapshot)
-        staged = (place for place in estate.places if place.managed.rollout is not None)
-        return [place.partition for place in staged] + self._resharding.partitions()
+                self.resharding.see(place, snapshot)
+        # One whose image is not known stays listed, so that its worker can say so.
+        every = (*estate.places, *(place for place, _ in estate.imageless))
+        staged = (place for place in every if place.managed.rollout is not None)
+        return [place.partition for place in staged] + self.resharding.partitions()
 
     async def _glance(self, where: Where) -> NamespaceSnapshot | None:
         """What a namespace holds; None if that takes long or fails: a trouble of its own rounds."""
         try:
             async with asyncio.timeout(GLANCE_S):
-                return await self._snapshots.of(where)
+                return await self.snapshots.of(where)
         except (OutsideError, TimeoutError, OSError):
             return None
 
@@ -110,16 +113,14 @@ class IntegrationsFleet:
 
     async def observe(self, partition: str) -> Observation:
         """What the bundle wants of a place, and where each unit stands."""
-        reshape = self._resharding.of(partition)
+        reshape = self.resharding.of(partition)
         if reshape is not None:
-            return await self._resharding.observe(reshape)
+            return await self.resharding.observe(reshape)
         estate, place, rules = await self._place(partition)
-        snapshot = await self._snapshots.of(where_of(place))
-        self._resharding.see(place, snapshot)
-        busy = {
-            unit.name: each for each in self._resharding.under_way(place) for unit in each.units
-        }
-        cluster = self._snapshots.find(place.managed.namespace.cluster)
+        snapshot = await self.snapshots.of(where_of(place))
+        self.resharding.see(place, snapshot)
+        busy = {unit.name: each for each in self.resharding.under_way(place) for unit in each.units}
+        cluster = self.snapshots.find(place.managed.namespace.cluster)
         trials = await self._trials.read(place, rules, snapshot, cluster)
         running = _running(place, snapshot)
         declared = declared_of(place, rules, running, _others(place, snapshot))
@@ -162,12 +163,12 @@ class IntegrationsFleet:
 
     async def act(self, partition: str, task: RolloutTask) -> str:
         """Give a unit its workloads with an image, or take those of one that is gone away."""
-        reshape = self._resharding.of(partition)
+        reshape = self.resharding.of(partition)
         if reshape is not None:
-            return await self._resharding.act(await self._estates.read(), reshape, task)
+            return await self.resharding.act(await self.estates.read(), reshape, task)
         estate, place, rules = await self._place(partition)
         if task.target == rehearsal_of(place):
-            running = _running(place, await self._snapshots.of(where_of(place)))
+            running = _running(place, await self.snapshots.of(where_of(place)))
             return await self._rehearsing.act(place, rules, task, last_good_of(place, running))
         if task.change.kind is ChangeKind.REMOVE:
             return await self._remove(place, task.target)
@@ -175,17 +176,19 @@ class IntegrationsFleet:
         if unit is None or task.change.revision is None:
             raise StaleError(f"{task.target} is not in the bundle any more")
         where, revision = where_of(place), task.change.revision
-        snapshot = await self._snapshots.of(where)
-        self._resharding.see(place, snapshot)
-        for each in self._resharding.under_way(place):
+        snapshot = await self.snapshots.of(where)
+        self.resharding.see(place, snapshot)
+        for each in self.resharding.under_way(place):
             if unit in each.units:
                 raise StaleError(f"{task.target}: {each.words} comes first")
         self._trials.begin(place, unit, revision, _pods(unit, snapshot))
         try:
-            done = await give(self._snapshots.find(where[0]), estate.site, place, unit, revision)
+            async with self.snapshots.unit(where, unit.name):
+                cluster = self.snapshots.find(where[0])
+                done = await give(cluster, estate.site, place, unit, revision)
             ended = await self._unstick(place, unit, revision, snapshot)
         finally:
-            self._snapshots.forget(where)
+            self.snapshots.forget(where)
         counts = {each: sum(one.outcome is each for one in done) for each in ApplyOutcome}
         parts = [f"{count} {each.value}" for each, count in counts.items() if count]
         return ", ".join(parts + ended)
@@ -202,7 +205,7 @@ class IntegrationsFleet:
             for pod in _pods(unit, snapshot)
             if not pod.ready and not pod.ending and pod.image != image
         ]
-        cluster = self._snapshots.find(place.managed.namespace.cluster)
+        cluster = self.snapshots.find(place.managed.namespace.cluster)
         try:
             ended = [await cluster.end(snapshot.objects[pod.uid]) for pod in stuck]
         except NotAllowedError:
@@ -212,7 +215,7 @@ class IntegrationsFleet:
     async def _remove(self, place: ManagedPlace, target: str) -> str:
         """Take away what a unit has that the bundle knows no more."""
         where = where_of(place)
-        cluster = self._snapshots.find(where[0])
+        cluster = self.snapshots.find(where[0])
         reading = await cluster.read(where[1], WORKLOADS)
         if not reading.complete:
             raise OutsideError(f"{where[0]}: {'; '.join(reading.gaps)}")
@@ -222,7 +225,7 @@ class IntegrationsFleet:
                 if each.ours and workload_of(each.document).unit == target:
                     removed += await cluster.delete(each)
         finally:
-            self._snapshots.forget(where)
+            self.snapshots.forget(where)
         return f"{removed} removed"
 
     async def changes(self) -> AsyncIterator[str]:
@@ -231,13 +234,13 @@ class IntegrationsFleet:
         tasks: dict[Where, asyncio.Task[None]] = {}
         try:
             while True:
-                estate = await self._estates.read()
+                estate = await self.estates.read()
                 for where in {where_of(place) for place in estate.places} - tasks.keys():
                     tasks[where] = asyncio.create_task(self._follow(where, news))
                 for place in estate.places:
                     if place.managed.rollout is not None:
                         yield place.partition
-                async for partition in _until(news, self._look_s):
+                async for partition in _until(news, self.look_s):
                     yield partition
         finally:
             for task in tasks.values():
@@ -248,33 +251,35 @@ class IntegrationsFleet:
         """Tell of every workload that changes in a namespace, for good."""
         while True:
             try:
-                snapshot = await self._snapshots.of(where)
+                snapshot = await self.snapshots.of(where)
                 async with asyncio.TaskGroup() as group:
                     for kind in (DEPLOYMENT, STATEFUL_SET):
                         after = snapshot.versions.get(kind.name, "")
                         group.create_task(self._watch(where, kind, after, news))
             except* (OutsideError, StaleError, OSError):
                 pass
-            await asyncio.sleep(self._look_s)
-            self._snapshots.forget(where)
+            await asyncio.sleep(self.look_s)
+            self.snapshots.forget(where)
 
     async def _watch(
         self, where: Where, kind: ResourceKind, after: str, news: asyncio.Queue[str]
     ) -> None:
-        events = self._snapshots.find(where[0]).watch(where[1], kind, after)
+        events = self.snapshots.find(where[0]).watch(where[1], kind, after)
         async with aclosing(events):
             async for event in events:
-                self._snapshots.forget(where)
+                self.snapshots.forget(where)
                 integration = workload_of(event.object.document).integration
-                estate = await self._estates.read()
+                estate = await self.estates.read()
                 for place in estate.places:
                     if where_of(place) == where and place.integration.name == integration:
                         news.put_nowait(place.partition)
 
     async def _place(self, partition: str) -> tuple[Estate, ManagedPlace, ImageRules]:
-        estate = await self._estates.read()
+        estate = await self.estates.read()
         place = estate.place(partition)
         if place is None or place.managed.rollout is None:
+            if no_image := estate.no_image(partition):
+                raise OutsideError(f"{partition}: {no_image}; {NO_IMAGE_REMEDY}")
             hint = nearest(partition, (each.partition for each in estate.places))
             raise OutsideError(
                 f"{partition} is not in the bundle, or cannot be read there; "

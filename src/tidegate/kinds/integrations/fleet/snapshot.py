@@ -11,7 +11,15 @@ import msgspec
 
 from tidegate.kinds.integrations.core.workloads.estate import ManagedPlace
 from tidegate.kinds.integrations.core.workloads.live import LiveWorkload, Pod, pod_of, workload_of
-from tidegate.kubernetes.port import CRON_JOB, DEPLOYMENT, POD, STATEFUL_SET, Cluster, Object
+from tidegate.kubernetes.port import (
+    CRON_JOB,
+    DEPLOYMENT,
+    POD,
+    SERVICE,
+    STATEFUL_SET,
+    Cluster,
+    Object,
+)
 from tidegate.model.errors import OutsideError
 
 WORKLOADS = (DEPLOYMENT, STATEFUL_SET, CRON_JOB)
@@ -36,8 +44,12 @@ class NamespaceSnapshot(msgspec.Struct, frozen=True):
     pods: dict[str, list[Pod]]
     # The documents behind them: workloads by name, pods by uid.
     objects: dict[str, Object]
+    # Whether all workloads and pods were read.
     complete: bool
     versions: dict[str, str]
+    services: tuple[Object, ...] = ()
+    # What could not be read, in words.
+    gaps: tuple[str, ...] = ()
 
 
 class NamespaceSnapshots:
@@ -52,6 +64,11 @@ class NamespaceSnapshots:
         # How often something was changed there: a reading from before is not kept.
         self._changes: dict[Where, int] = defaultdict(int)
         self._locks: dict[Where, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._units: dict[tuple[Where, str], asyncio.Lock] = defaultdict(asyncio.Lock)
+
+    def unit(self, where: Where, unit: str) -> asyncio.Lock:
+        """Held while a unit is changed: an image and the rest of it are not applied at once."""
+        return self._units[where, unit]
 
     async def of(self, where: Where) -> NamespaceSnapshot:
         """What a namespace holds; OutsideError if nothing of it can be read."""
@@ -86,21 +103,31 @@ class NamespaceSnapshots:
         self._known.pop(where, None)
 
     async def _read(self, where: Where) -> NamespaceSnapshot:
-        reading = await self.find(where[0]).read(where[1], (*WORKLOADS, POD))
+        reading = await self.find(where[0]).read(where[1], (*WORKLOADS, POD, SERVICE))
         if POD.name not in reading.versions:
             # Without pods all shards would look stopped.
             raise OutsideError(f"{where[0]}: {where[1]}: pods cannot be read")
         pods: dict[str, list[Pod]] = defaultdict(list)
         workloads: dict[str, LiveWorkload] = {}
         objects: dict[str, Object] = {}
+        services: list[Object] = []
         for each in reading.objects:
-            if each.kind == POD:
+            if each.kind == SERVICE:
+                services.append(each)
+            elif each.kind == POD:
                 pod = pod_of(each.document)
                 pods[pod.workload].append(pod)
                 objects[pod.uid] = each
             else:
                 workloads[each.name] = workload_of(each.document)
                 objects[each.name] = each
+        complete = all(kind.name in reading.versions for kind in (*WORKLOADS, POD))
         return NamespaceSnapshot(
-            workloads, dict(pods), objects, reading.complete, dict(reading.versions)
+            workloads,
+            dict(pods),
+            objects,
+            complete,
+            dict(reading.versions),
+            tuple(services),
+            reading.gaps,
         )

@@ -1,5 +1,7 @@
 """How images move through shards, as a bundle says it: a strategy, and who goes together.
 
+And when everything else is changed that is declared of them.
+
 type: ProgressivePerGroup
 progressivePerGroup: {minSuccessTime: 30m, progressDeadline: 2h, maxConcurrency: 5}
 onFailure: rollback
@@ -9,6 +11,7 @@ groups:
 runs: 3
 failingRuns: 3
 dryRun: {shard: ter-int-dev}
+changes: {new: atOnce, overrides: atOnce, fields: waves, drift: atOnce, removals: byHand}
 """
 
 from tidegate.documents.reader import Reader
@@ -17,13 +20,15 @@ from tidegate.kinds.integrations.core.waves.rules import (
     FAILING_RUNS_DEFAULT,
     REST,
     RUNS_DEFAULT,
+    ChangePace,
+    ChangeRules,
     Cohort,
     DryRunRule,
     ImageRules,
 )
 from tidegate.kinds.rollouts.core.strategy import StrategyType
 from tidegate.kinds.rollouts.wire.strategy_doc import read_strategy
-from tidegate.model.problem import shown
+from tidegate.model.problem import nearest, shown
 
 
 def read_rules(reader: Reader, where: str) -> ImageRules:
@@ -32,6 +37,7 @@ def read_rules(reader: Reader, where: str) -> ImageRules:
     runs = _runs(reader, "runs", RUNS_DEFAULT)
     failing = _runs(reader, "failingRuns", FAILING_RUNS_DEFAULT)
     dry_run = _dry_run(reader) if reader.has("dryRun") else None
+    changes = reader.child("changes") if reader.has("changes") else None
     reader.raw("$schema")
     reader.raw("name")
     strategy = read_strategy(reader)
@@ -51,6 +57,7 @@ def read_rules(reader: Reader, where: str) -> ImageRules:
         runs=runs,
         failing_runs=failing,
         dry_run=dry_run,
+        changes=_changes(changes, strategy.type) if changes is not None else ChangeRules(),
         where=where,
     )
 
@@ -87,3 +94,37 @@ def _dry_run(reader: Reader) -> DryRunRule:
     found = DryRunRule(body.text("shard"), tuple(body.texts("accepts")))
     body.close()
     return found
+
+
+# Strategies whose groups go one after the other by themselves.
+_IN_WAVES = (StrategyType.PROGRESSIVE, StrategyType.PROGRESSIVE_PER_GROUP)
+_PACES = {each.value: each for each in ChangePace}
+
+
+def _changes(body: Reader, strategy: StrategyType) -> ChangeRules:
+    found = ChangeRules(
+        new=_pace(body, "new", strategy),
+        overrides=_pace(body, "overrides", strategy),
+        fields=_pace(body, "fields", strategy),
+        drift=_pace(body, "drift", None),
+        removals=_pace(body, "removals", None),
+    )
+    body.close()
+    return found
+
+
+def _pace(body: Reader, name: str, strategy: StrategyType | None) -> ChangePace:
+    """When a class of change is carried out; `strategy` is None where waves have no meaning."""
+    written = body.text(name)
+    if written is None:
+        return ChangePace.AT_ONCE
+    pace = _PACES.get(written)
+    if pace is None or (pace is ChangePace.WAVES and strategy is None):
+        known = [each for each in _PACES if strategy is not None or each != ChangePace.WAVES.value]
+        hint = nearest(written, known) or f"write one of {', '.join(known)}"
+        body.problems.add(body.at(name), f"{shown(written)} is not known here", hint)
+        return ChangePace.BY_HAND
+    if pace is ChangePace.WAVES and name != "new" and strategy not in _IN_WAVES:
+        names = " or ".join(each.value for each in _IN_WAVES)
+        body.problems.add(body.at(name), "there are no waves", f"write type: {names}, or atOnce")
+    return pace

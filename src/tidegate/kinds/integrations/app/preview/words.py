@@ -32,7 +32,7 @@ _NEAR = 6 * 86_400 * SECOND
 # So many pairs of images are named on one line.
 IMAGES_SHOWN = 3
 AT_ONCE = "at once"
-BY_APPLY = "all at once on `tidegate apply`"
+ALL_AT_ONCE = "all at once"
 _TEMPLATE = "spec.template."
 
 
@@ -132,8 +132,8 @@ def _order(preview: Preview, mark: Mark) -> list[str]:
         parts.append(_all_stages(preview.rollouts, now))
     shards = sum(len(each.shards) for each in preview.applied)
     if shards:
-        few = f"{many(shards, 'shard')} on `tidegate apply`"
-        parts.append(few if preview.rollouts else BY_APPLY)
+        few = f"{many(shards, 'shard')} at once"
+        parts.append(few if preview.rollouts else ALL_AT_ONCE)
     return parts
 
 
@@ -259,7 +259,7 @@ def rollout_rows(
         common, alone = len(applied.shards) - len(applied.alone), len(applied.alone)
         for name, count in (("all", common), ("own image", alone)):
             if count:
-                row = (name, f"{count:,}", BY_APPLY, "", "")
+                row = (name, f"{count:,}", ALL_AT_ONCE, "", "")
                 rows.setdefault(applied.name, []).append(row)
     for name, mine in rows.items():
         yield places[name], mine

@@ -11,6 +11,8 @@ import click
 from tidegate.cli.shape import Command
 
 if TYPE_CHECKING:
+    from tidegate.kinds.integrations.app.estates import BundleEstates
+    from tidegate.kinds.integrations.fleet.predecessor import Predecessor
     from tidegate.kubernetes.simulated.behaviour_doc import Behaviour
     from tidegate.kubernetes.simulated.server.host import Host
 
@@ -25,6 +27,7 @@ SPEED_MAX = 100_000
     tidegate clusters simulate examples/app-interface --kubeconfig rehearsal.kubeconfig
     tidegate clusters simulate . --kubeconfig k --behaviour examples/behaviour.yaml --speed 600
     tidegate clusters simulate . --kubeconfig k --down appsrep05ue1        an unreachable cluster
+    tidegate clusters simulate . --kubeconfig k --managed                  rehearse a hand-over
     tidegate diff examples/app-interface --kubeconfig rehearsal.kubeconfig  in another terminal
     """,
 )
@@ -45,15 +48,27 @@ SPEED_MAX = 100_000
     help="600: what takes ten minutes takes a second.",
 )
 @click.option("--behaviour", metavar="FILE", help="What images do, and on which shards.")
+@click.option(
+    "--managed", is_flag=True, help="Begin with what the existing manager runs, and keeps running."
+)
 @click.option("--down", multiple=True, metavar="CLUSTER", help="Does not answer; repeatable.")
 def simulate(
-    bundle: Path, kubeconfig: Path, listen: str, speed: int, behaviour: str | None, down: list[str]
+    bundle: Path,
+    kubeconfig: Path,
+    listen: str,
+    speed: int,
+    behaviour: str | None,
+    managed: bool,
+    down: list[str],
 ) -> None:
     """Serve every cluster that a managed integration of BUNDLE runs on, until stopped.
 
     They begin empty, with the namespaces of the bundle. What is applied to them runs: pods get
     ready, fail, publish metrics and write logs as the behaviour file says. The clusters are
     printed on stdout, one per line. Nothing is kept in the end.
+
+    With --managed a stand-in for the existing manager makes everything that BUNDLE declares, and
+    again whenever it changes, but for what is Tidegate's: to rehearse a hand-over.
     """
     from tidegate.kubernetes.simulated.server.host import Host
     from tidegate.model.problem import nearest_or_all
@@ -70,7 +85,7 @@ def simulate(
     _check_ours(kubeconfig)
     host = Host(spaces, clock(), read_behaviour_file(behaviour), speed, down)
     with _listening(address) as server:
-        asyncio.run(_serve(host, server, address[0], kubeconfig))
+        asyncio.run(_serve(host, server, address[0], kubeconfig, bundle if managed else None))
 
 
 def _namespaces(folder: Path) -> dict[str, set[str]]:
@@ -119,7 +134,10 @@ def _listening(address: tuple[str, int]) -> socket.socket:
         raise click.ClickException(f"--listen {host}:{port}: {why}") from None
 
 
-async def _serve(host: "Host", server: socket.socket, address: str, kubeconfig: Path) -> None:
+async def _serve(
+    host: "Host", server: socket.socket, address: str, kubeconfig: Path, managed: Path | None
+) -> None:
+    """Answer until stopped; `managed`: the bundle that the existing manager keeps running."""
     import msgspec
 
     shown = f"[{address}]" if ":" in address else address
@@ -129,13 +147,34 @@ async def _serve(host: "Host", server: socket.socket, address: str, kubeconfig: 
     for each in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(each, _stop, host, each)
     await asyncio.to_thread(_write, kubeconfig, text)
+    manager = None
     try:
+        if managed is not None:
+            predecessor, estates = _predecessor(host, managed)
+            await predecessor.make(await estates.read())
+            manager = asyncio.create_task(predecessor.run())
         for line in host.lines():
             click.echo(line)
         click.echo(f"try: tidegate diff … --kubeconfig {kubeconfig}", err=True)
         await host.run(server)
     finally:
+        if manager is not None:
+            manager.cancel()
+            await asyncio.gather(manager, return_exceptions=True)
         await asyncio.to_thread(kubeconfig.unlink, missing_ok=True)
+
+
+def _predecessor(host: "Host", folder: Path) -> "tuple[Predecessor, BundleEstates]":
+    """A stand-in for the existing manager, and what it reads."""
+    from tidegate import wiring
+    from tidegate.kinds.integrations.app.estates import BundleEstates
+    from tidegate.kinds.integrations.fleet.predecessor import PREDECESSOR, Predecessor
+
+    cache = wiring.bundle_cache()
+    estates = BundleEstates(
+        lambda: wiring.open_tree(folder), lambda tree: wiring.read_bundle(tree, cache)
+    )
+    return Predecessor(estates, host.clusters(PREDECESSOR), host.clusters()), estates
 
 
 def _stop(host: "Host", by: signal.Signals) -> None:

@@ -16,6 +16,7 @@ from tidegate.kinds.integrations.cli.objects.apply_text import (
     result_line,
     result_lines,
     unchanged_lines,
+    undone_lines,
 )
 
 if TYPE_CHECKING:
@@ -46,9 +47,7 @@ DRY_RUNS = ("none", "client", "server")
 )
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @click.option("--adopt", is_flag=True, help="Take over objects of other managers.")
-@click.option(
-    "--allow-mass-delete", is_flag=True, help="Allow to remove more than a tenth at once."
-)
+@click.option("--allow-mass-delete", is_flag=True, help="Lift the limit of --removals.")
 @click.option("--reason", default="", help="Why; kept in the journal.")
 def apply(
     asked: EstateQuery, dry_run: str, yes: bool, adopt: bool, allow_mass_delete: bool, reason: str
@@ -56,9 +55,11 @@ def apply(
     """Apply the bundle to its clusters, many at once; a broken one stops no other.
 
     Shows the plan first, and asks. Objects of other managers are unchanged without --adopt, images
-    that a rollout moves are left to it, and at most a tenth is removed at once. Applied
-    twice, it changes nothing the second time. Holds, freezes and pins apply as they do to
-    rollouts. Actions, actor and reason are recorded in the journal. Exits 1 if anything failed.
+    that a rollout moves are left to it, and at most --removals are removed at once. Applied
+    twice, it changes nothing the second time. Holds, freezes, pins and the rules for changes
+    apply as they do to `serve`. Actions, actor and reason are recorded in the journal.
+
+    Exits 1 if anything failed, or is declared and was not done: that is named.
     """
     if not asyncio.run(_apply(asked, dry_run, yes, adopt, allow_mass_delete, reason)):
         raise click.exceptions.Exit(FAILURE)
@@ -88,6 +89,8 @@ async def _apply(
         for line in unchanged_lines(shown):
             click.echo(line)
         for line in result_lines(shown, report, dry_run, adopt):
+            click.echo(line, err=True)
+        for line in undone_lines(report, verbose=asked.verbose):
             click.echo(line, err=True)
     return report.ok
 

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator
 
+from tidegate.cli.render.causes import cause_lines
 from tidegate.kinds.integrations.app.apply import ApplyReport
 from tidegate.kinds.integrations.app.executor import ObjectResult
 from tidegate.kinds.integrations.app.plan import ObjectPlan
@@ -69,3 +70,18 @@ def result_lines(plan: ObjectPlan, report: ApplyReport, dry_run: str, adopt: boo
         yield "images wait for their rollout: `tidegate status` shows its progress"
     if verbs[ObjectAction.KEPT]:
         yield f"{verbs[ObjectAction.KEPT]:,} kept: `tidegate plan` says why"
+
+
+def undone_lines(report: ApplyReport, *, verbose: bool = False) -> Iterator[str]:
+    """What is declared and was not done, a line for each cause; the exit code is 1 for it."""
+    unread = [each for each in report.undone if each.action == ObjectAction.UNREAD]
+    if unread:
+        # Why is told of each cluster already.
+        yield f"not done: {len(unread):,} could not be read"
+    told = (
+        f"{each.object}: {each.action}: {each.reason}"
+        for each in report.undone
+        if each.action != ObjectAction.UNREAD
+    )
+    for line in cause_lines(told, verbose=verbose):
+        yield f"not done: {line}"

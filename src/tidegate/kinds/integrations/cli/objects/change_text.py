@@ -22,7 +22,9 @@ COLOURS = {
     ObjectAction.REFUSED: "red",
     ObjectAction.UNREAD: "red",
     ObjectAction.RESHARD: "magenta",
+    ObjectAction.UNKNOWN: "red",
     ObjectAction.HELD: "blue",
+    ObjectAction.WAITING: "blue",
     ObjectAction.STAGED: "blue",
     ObjectAction.KEPT: "blue",
 }
@@ -33,17 +35,26 @@ _SUMMARY = {
     ObjectAction.ADOPT: "to adopt",
     ObjectAction.REMOVE: "to remove",
     ObjectAction.HELD: "held",
+    ObjectAction.WAITING: "waiting",
     ObjectAction.STAGED: "staged",
     ObjectAction.RESHARD: "to reshard",
     ObjectAction.KEPT: "kept",
     ObjectAction.CONFLICT: "in conflict",
     ObjectAction.REFUSED: "refused",
     ObjectAction.UNREAD: "unread",
+    ObjectAction.UNKNOWN: "without an image",
     ObjectAction.UNCHANGED: "unchanged",
 }
 # What nothing is done about, often for one cause.
 _STOPPED = frozenset(
-    (ObjectAction.UNREAD, ObjectAction.REFUSED, ObjectAction.CONFLICT, ObjectAction.KEPT)
+    (
+        ObjectAction.UNREAD,
+        ObjectAction.REFUSED,
+        ObjectAction.CONFLICT,
+        ObjectAction.KEPT,
+        ObjectAction.UNKNOWN,
+        ObjectAction.WAITING,
+    )
 )
 _WIDTH_MIN = 40
 # Of a Deployment with the longest name there can be; whatever is longer pushes its own line only.

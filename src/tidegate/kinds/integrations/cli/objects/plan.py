@@ -127,12 +127,14 @@ def request_of(
     """How to plan, as flags and settings say, under the brakes of this moment."""
     from tidegate.cli.by_hand import brakes_now
     from tidegate.kinds.integrations.app.plan import PlanRequest
+    from tidegate.kinds.integrations.cli.site import removals_of
     from tidegate.wiring import clock
 
     now = clock().now()
     return PlanRequest(
         adopt=adopt,
         allow_mass_delete=allow_mass_delete,
+        removals=removals_of(asked.settings),
         read_pods=bool(asked.settings.registry),
         concurrency_max=asked.settings.limits_concurrency,
         brakes=brakes_now(asked.settings, now),

@@ -136,7 +136,7 @@ def _note(
         return ""
     if moved_by and not unit.pinned_by:
         return f"Git wants {wants}; stays on {runs} until {moved_by} moves it"
-    return "`tidegate apply` moves it"
+    return "`tidegate serve` or `tidegate apply` moves it"
 
 
 def _digest(found: Iterable[LiveWorkload], pods: Iterable[Pod]) -> str:

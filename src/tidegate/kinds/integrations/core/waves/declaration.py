@@ -33,16 +33,21 @@ def _groups(units: Iterable[Unit], rules: ImageRules) -> tuple[Membership, ...]:
     """Every unit in the first group that chooses it; the others together, last."""
     members: list[list[str]] = [[] for _ in (*rules.groups, REST)]
     for unit in units:
-        at = next(
-            (i for i, each in enumerate(rules.groups) if each.selector.matches(unit.labels)), -1
-        )
-        members[at].append(unit.name)
+        members[group_of(unit, rules)[0]].append(unit.name)
     names = [*(each.name for each in rules.groups), REST]
     return tuple(
         Membership(name, at, tuple(some))
         for at, (name, some) in enumerate(zip(names, members, strict=True))
         if some or name != REST
     )
+
+
+def group_of(unit: Unit, rules: ImageRules) -> tuple[int, str]:
+    """Which group a unit goes with: its place in their order, and its name."""
+    for at, each in enumerate(rules.groups):
+        if each.selector.matches(unit.labels):
+            return at, each.name
+    return len(rules.groups), REST
 
 
 def last_good_of(place: ManagedPlace, running: Mapping[str, str]) -> str | None:

@@ -1,4 +1,9 @@
-"""How new images move through the shards of an integration: a strategy, groups, what success is."""
+"""How new images move through the shards of an integration: a strategy, groups, what success is.
+
+And how everything else changes that is declared of them: at once, group after group, or by hand.
+"""
+
+import enum
 
 import msgspec
 
@@ -30,6 +35,28 @@ class DryRunRule(msgspec.Struct, frozen=True):
     accepts: tuple[str, ...] = ()
 
 
+class ChangePace(enum.Enum):
+    """When a change is carried out that is no image under a rollout."""
+
+    AT_ONCE = "atOnce"
+    WAVES = "waves"  # group after group, as images move
+    BY_HAND = "byHand"  # `serve` shows it, and `apply` does it
+
+
+class ChangeRules(msgspec.Struct, frozen=True, kw_only=True):
+    """When each class of change is carried out; the defaults are what the existing manager does."""
+
+    # Workloads that are not there yet; `waves`: the rollout of images creates them.
+    new: ChangePace = ChangePace.AT_ONCE
+    # Changes of one shard with an override.
+    overrides: ChangePace = ChangePace.AT_ONCE
+    # Resources, arguments, replicas, variables: whatever else differs.
+    fields: ChangePace = ChangePace.AT_ONCE
+    # What was changed on the cluster since it was applied.
+    drift: ChangePace = ChangePace.AT_ONCE
+    removals: ChangePace = ChangePace.AT_ONCE
+
+
 class ImageRules(msgspec.Struct, frozen=True, kw_only=True):
     """How images of one integration move."""
 
@@ -38,5 +65,6 @@ class ImageRules(msgspec.Struct, frozen=True, kw_only=True):
     runs: int = RUNS_DEFAULT
     failing_runs: int = FAILING_RUNS_DEFAULT
     dry_run: DryRunRule | None = None
+    changes: ChangeRules = ChangeRules()
     # Where it stands; `why` names it.
     where: str = ""

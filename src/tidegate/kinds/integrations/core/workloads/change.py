@@ -31,6 +31,8 @@ class ObjectAction(StrEnum):
     REFUSED = "refused"  # the server does not accept it
     KEPT = "kept"  # declared no more, and not removed now
     UNREAD = "unread"  # what is there could not be read
+    WAITING = "waiting"  # it is not its turn, or is left to another way
+    UNKNOWN = "unknown"  # what it is to run is not known
 
 
 # What is sent to a cluster; the rest is only shown.
@@ -68,6 +70,8 @@ class ClusterReading(msgspec.Struct, frozen=True, kw_only=True):
     pulled: Mapping[Key, str] = {}
     # What else to know; it stops nothing.
     notes: tuple[str, ...] = ()
+    # Units that are being split another way right now, and how.
+    resharding: Mapping[str, str] = {}
 
 
 class PlannedChange(msgspec.Struct, frozen=True, kw_only=True):
@@ -89,6 +93,13 @@ class PlannedChange(msgspec.Struct, frozen=True, kw_only=True):
     restarts: bool = False
     # It was made from this very manifest and changed since: what is put back was ours.
     drifted: bool = False
+    # The image it has once this is done; empty: it runs none, or it is not known.
+    image: str = ""
+
+    @property
+    def target(self) -> str:
+        """What brakes and questions call it: its shard, or the object itself."""
+        return self.shard or self.where
 
     @property
     def reason(self) -> str:

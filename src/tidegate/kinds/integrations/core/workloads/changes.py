@@ -1,8 +1,9 @@
-"""What is to be done with every object, from what is declared and what was read, with verdicts.
+"""What would become of every object, from what is declared and what was read, with verdicts.
 
 Nothing that is not ours is changed without consent, and never removed. An existing workload keeps
 its image where a rollout moves images. Removal needs all of this: the object is ours, its cluster
-was read completely, the bundle is sound, and not too many are removed at once.
+was read completely, and the bundle is sound. Whether it is done now is decided on top of this, with
+brakes, rules and the limit on removals (`core/objects/decide.py`).
 """
 
 from collections import Counter
@@ -11,6 +12,7 @@ from itertools import chain
 
 import msgspec
 
+from tidegate.gates.brakes import Brakes
 from tidegate.kinds.integrations.core.reasons import ObjectReason
 from tidegate.kinds.integrations.core.sharding.selection import Left, Selection
 from tidegate.kinds.integrations.core.workloads.change import (
@@ -38,11 +40,14 @@ from tidegate.kinds.integrations.core.workloads.estate import (
     kind_of,
     label_text,
     manifest_of,
+    pieces_of,
 )
 from tidegate.kinds.integrations.core.workloads.live import workload_of
 from tidegate.kinds.integrations.core.workloads.owners import moving
 from tidegate.kinds.integrations.core.workloads.workloads import Manifest, image_of
-from tidegate.model.removal import removals_max
+from tidegate.model.limit import Limit
+from tidegate.model.removal import REMOVALS
+from tidegate.model.time import Instant
 from tidegate.model.verdict import Verdict, verdict
 from tidegate.registry.image import is_same, revision_of
 
@@ -56,7 +61,12 @@ class ChangeRequest(msgspec.Struct, frozen=True, kw_only=True):
     selection: Selection = Selection()
     # Objects of other managers may become ours.
     adopt: bool = False
+    # More may be removed at once than the limit says.
     allow_mass_delete: bool = False
+    removals: Limit = REMOVALS
+    # The brakes at a moment; None: they do not count.
+    brakes: Brakes | None = None
+    now: Instant = Instant(0)
     # Nothing is wrong with the bundle; else nothing is concluded from what is not in it.
     sound: bool = True
 
@@ -71,10 +81,10 @@ class _Draft(msgspec.Struct, frozen=True, kw_only=True):
     image: Verdict | None
 
 
-def changes_of(
+def candidates_of(
     estate: Estate, seen: Mapping[str, ClusterReading], request: ChangeRequest | None = None
 ) -> tuple[PlannedChange, ...]:
-    """What becomes of every object that is declared, and of ours that no longer are."""
+    """What would become of every object that is declared, and of ours that no longer are."""
     planner = _Planner(estate, seen, request or ChangeRequest())
     made = planner.changes()
     return tuple(sorted(made, key=lambda each: (each.cluster, each.namespace, rank(each))))
@@ -96,7 +106,7 @@ class _Planner:
         self._moving: dict[Key, Verdict] = {}
         self._environments = {
             (namespace.cluster, namespace.name): namespace.environment
-            for place in estate.places
+            for place in (*estate.places, *(place for place, _ in estate.imageless))
             for namespace in (place.managed.namespace,)
         }
         self._joining = {
@@ -112,7 +122,17 @@ class _Planner:
         self._note_moving(drafts, wanted)
         chosen = (each for each in drafts if self._is_chosen(each.piece))
         made = [self._change(each) for each in chosen]
-        return made + list(self._left(wanted.keys()))
+        made += self._unknown()
+        unknown = (piece.key for place, _ in self._estate.imageless for piece in pieces_of(place))
+        return made + list(self._left((*wanted, *unknown)))
+
+    def _unknown(self) -> Iterator[PlannedChange]:
+        """Objects of places whose default image is not known: there is nothing to run."""
+        for place, why in self._estate.imageless:
+            for piece in pieces_of(place):
+                if self._is_chosen(piece):
+                    no_image = verdict(ObjectReason.NoDefaultImage, why)
+                    yield _now(_plain(piece), ObjectAction.UNKNOWN, no_image)
 
     def _note_moving(self, drafts: Iterable[_Draft], wanted: Mapping[Key, Manifest]) -> None:
         """Objects that cannot be applied because two would own a key, and what to do about it."""
@@ -185,21 +205,19 @@ class _Planner:
     def _change(self, draft: _Draft) -> PlannedChange:
         """What becomes of a piece."""
         piece, found = draft.piece, draft.found
-        change = PlannedChange(
-            verb=ObjectAction.CREATE,
-            cluster=piece.cluster,
-            namespace=piece.namespace,
-            kind=piece.kind,
-            name=piece.name,
-            integration=piece.shard.integration if piece.shard is not None else "",
-            shard=piece.unit,
+        change = msgspec.structs.replace(
+            _plain(piece),
             manifest=draft.manifest,
+            image=_revision_in(draft),
             verdicts=_and(verdict(ObjectReason.ObjectMissing), draft.image),
         )
         unread = self._unread(piece)
         if unread and (found is None or self._seen[piece.cluster].error):
             return _now(change, ObjectAction.UNREAD, verdict(ObjectReason.ObjectsUnread, unread))
         moving = self._moving.get(piece.key)
+        busy = self._seen[piece.cluster].resharding.get(piece.unit)
+        if moving is None and busy is not None and piece.place is not None:
+            moving = verdict(ObjectReason.KeyOwnedTwice, busy, _who_ends(piece.place, True))
         if moving is not None:
             return _now(change, ObjectAction.RESHARD, moving)
         return change if found is None else self._existing(change, found, draft)
@@ -242,11 +260,8 @@ class _Planner:
             and not (found.document.get("metadata") or {}).get("deletionTimestamp")
             and self._request.selection.takes_left(self._left_of(found))
         ]  # fmt: skip
-        kept = {found.key: self._why_kept(found) for found in left}
-        free = sum(why is None for why in kept.values())
-        withheld = self._why_withheld(free)
         for found in left:
-            why = kept[found.key] or withheld
+            why = self._why_kept(found)
             if why is None:
                 verb, why = ObjectAction.REMOVE, verdict(ObjectReason.DeclaredNoMore)
             else:
@@ -259,20 +274,9 @@ class _Planner:
                 kind=found.kind,
                 name=found.name,
                 integration=_label(found),
+                shard=workload_of(found.document).unit,
                 verdicts=(why,),
             )
-
-    def _why_withheld(self, removing: int) -> Verdict | None:
-        """Why none of so many is removed; None: they may be."""
-        if self._request.allow_mass_delete:
-            return None
-        if not self._estate.places:
-            return verdict(ObjectReason.NothingDeclared)
-        managed = sum(found.ours for found in self._found.values())
-        most = removals_max(managed)
-        if removing > most:
-            return verdict(ObjectReason.MassDeletion, removing, managed, most)
-        return None
 
     def _why_kept(self, found: FoundObject) -> Verdict | None:
         """Why one object is not removed, whatever becomes of the others; None: it may be."""
@@ -298,6 +302,25 @@ class _Planner:
     def _left_of(self, found: FoundObject) -> Left:
         environment = self._environments.get((found.cluster, found.namespace), "")
         return Left(found.cluster, environment, _label(found), found.name)
+
+
+def _plain(piece: Piece) -> PlannedChange:
+    """A piece that is not there, before anything is said of it."""
+    return PlannedChange(
+        verb=ObjectAction.CREATE,
+        cluster=piece.cluster,
+        namespace=piece.namespace,
+        kind=piece.kind,
+        name=piece.name,
+        integration=piece.shard.integration if piece.shard is not None else "",
+        shard=piece.unit,
+    )
+
+
+def _revision_in(draft: _Draft) -> str:
+    """The image that a piece has once it is what it is to be; empty: it runs none."""
+    place = draft.piece.place
+    return "" if place is None else revision_of(workload_of(draft.manifest).image, place.repository)
 
 
 def settled(change: PlannedChange, image: Verdict | None) -> PlannedChange:

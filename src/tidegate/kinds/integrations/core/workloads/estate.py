@@ -157,11 +157,21 @@ class Estate(msgspec.Struct, frozen=True):
     emptied: tuple[str, ...] = ()
     # What is wrong, so that what it concerns is not here.
     problems: tuple[Problem, ...] = ()
+    # Places whose default image is not known, and why: there is nothing to run.
+    imageless: tuple[tuple[ManagedPlace, str], ...] = ()
 
     def place(self, name: str) -> ManagedPlace | None:
         """A place by the name of its rollout, with its kind or without."""
         wanted = name.removeprefix(f"{KIND}/")
         return next((place for place in self.places if place.name == wanted), None)
+
+    def no_image(self, name: str) -> str:
+        """Why the default image of a place is not known; empty: it is, or there is no such place.
+
+        By the name of its rollout, with its kind or without.
+        """
+        wanted = name.removeprefix(f"{KIND}/")
+        return next((why for place, why in self.imageless if place.name == wanted), "")
 
     def pieces(self) -> Iterator[Piece]:
         """Every object there is to be, by cluster and namespace."""
@@ -219,6 +229,7 @@ def estate_of(
     """
     site, before = site or Site(), len(problems.errors)
     places: list[ManagedPlace] = []
+    imageless: list[tuple[ManagedPlace, str]] = []
     emptied: list[str] = []
     for integration in integrations:
         for managed in integration.managed:
@@ -230,19 +241,26 @@ def estate_of(
                 units = tuple(_units(integration.name, shards))
                 ground = ground_of(managed, site.parameters, heads=site.heads)
                 ground = msgspec.structs.replace(ground, digests=digests or {})
-                if not has_image(managed, ground):
-                    _, why = default_tag(managed.namespace, site.heads)
-                    problems.add(managed.where, why, NO_IMAGE_REMEDY)
-                    continue
-                places.append(
-                    ManagedPlace(
-                        integration=integration, managed=managed, units=units, ground=ground
-                    )
+                place = ManagedPlace(
+                    integration=integration, managed=managed, units=units, ground=ground
                 )
+                if has_image(managed, ground):
+                    places.append(place)
+                    continue
+                _, why = default_tag(managed.namespace, site.heads)
+                problems.add(managed.where, why, NO_IMAGE_REMEDY)
+                imageless.append((place, why))
     collisions((shard for place in places for shard in place.shards), problems)
     sound = len(problems.errors) == before
     wrong = tuple(problems.errors[before:])
-    return Estate(tuple(places), site, complete=sound, emptied=tuple(emptied), problems=wrong)
+    return Estate(
+        tuple(places),
+        site,
+        complete=sound,
+        emptied=tuple(emptied),
+        problems=wrong,
+        imageless=tuple(imageless),
+    )
 
 
 def _units(integration: str, shards: Iterable[WorkloadShard]) -> Iterator[Unit]:
