@@ -10,6 +10,9 @@ from tidegate.engine.breaker import Breaker
 from tidegate.engine.execute import Executor, Limits
 from tidegate.engine.worker import Worker, WorkerSettings
 from tidegate.explain.view import TargetRow
+from tidegate.journal.brake_state import PARTITION as BRAKES
+from tidegate.journal.chain import JournalNote
+from tidegate.journal.fact import Fact
 from tidegate.journal.facts import Acted
 from tidegate.kind_table import rules_of
 from tidegate.kinds.integrations.app.executor import ObjectExecutor, apply
@@ -36,7 +39,7 @@ NAMESPACE, PORT = "ns", 9090
 PARTITION = f"integrations/one.{NAMESPACE}"
 BASE = "qontract-reconcile-"
 BEHAVIOUR: dict[str, Any] = {
-    "defaults": {"readyAfter": "5s", "every": "30s", "takes": "5s"},
+    "defaults": {"readyAfter": "5s", "stopsAfter": "25s", "every": "30s", "takes": "5s"},
     "rules": [{"tag": "stuck-*", "start": "never-ready"}],
 }
 # A commit is noticed within so long, decided on and carried out.
@@ -162,6 +165,10 @@ class Kept:
         cluster = SimulatedCluster(self.api)
         for each in (await cluster.read(NAMESPACE, KINDS)).objects:
             await cluster.release(each)
+
+    def brake(self, fact: Fact) -> None:
+        """A person sets a brake, or lifts one."""
+        self.store.append(BRAKES, [JournalNote(self.clock.now(), "ada", fact)])
 
     def ours(self) -> set[str]:
         """Names of objects that are ours."""

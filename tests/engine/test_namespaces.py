@@ -7,10 +7,11 @@ from typing import Any
 from tests.kept import BASE, PARTITION, Kept, play
 from tests.staged import TIERS, rules
 from tidegate.explain.sentence import sentence
-from tidegate.journal.facts import TaskOutcome
+from tidegate.journal.facts import Braked, Lifted, TaskOutcome
 from tidegate.journal.shadow import Shadowed
 from tidegate.kinds.integrations.rules import NamespaceRules
 from tidegate.model.errors import OutsideError
+from tidegate.model.reason import Gate
 
 UNIT = "terraform-resources/ter-int-dev"
 DEV = "terraform-resources-ter-int-dev"
@@ -136,8 +137,71 @@ def test_a_bundle_that_cannot_be_read_removes_nothing_and_a_gap_neither() -> Non
         kept.git.sharding = "strategy: per-aws-accounts"
         await kept.wait(60)
         assert kept.workload("terraform-resources-prod-3") is not None
+        kept.git.sharding = "strategy: per-aws-account"
+
+        def ill(call: str) -> None:
+            if call == "read CronJob":
+                raise OutsideError("one: ns: cronjobs: no answer")
+
+        kept.faults = ill
+        await kept.wait(60)
+        assert kept.workload("terraform-resources-prod-3") is not None
+        row = kept.row("terraform-resources/prod-3")
+        assert row.shut is not None
+        assert "not everything could be read" in sentence(row.shut)
+        kept.faults = lambda _: None
+        await kept.wait(60)
+        assert kept.workload("terraform-resources-prod-3") is None
 
     play(story)
+
+
+def test_a_hold_stops_a_change_and_lifting_it_lets_it_go() -> None:
+    """By the name of the shard or by its labels, as for rollouts; others are not held."""
+
+    async def story(kept: Kept) -> None:
+        await begun(kept)
+        scopes = ({"targets": [UNIT]}, {"selector": {"matchLabels": {"tier": "canary"}}})
+        for number, scope in enumerate(scopes, 1):
+            hold = {"name": "inc", "owner": "ada", "reason": "incident", "scope": scope}
+            kept.brake(Braked(brake="hold", name="inc", document=hold))
+            kept.git.arguments = f"--number {number}"
+            await kept.wait(40)
+            row = kept.row(UNIT)
+            assert row.shut is not None
+            assert row.shut.gate is Gate.HOLD
+            assert f"--number {number}" not in _arguments(kept, DEV)
+            assert f"--number {number}" in _arguments(kept, "terraform-resources-prod-1")
+            kept.brake(Lifted(brake="hold", name="inc"))
+            await kept.wait()
+            assert f"--number {number}" in _arguments(kept, DEV)
+
+    play(story)
+
+
+def test_a_namespace_that_no_integration_names_is_found_and_explained() -> None:
+    """By our label on its objects, by a worker that never saw it, too; all of it is withheld."""
+
+    async def story(kept: Kept) -> None:
+        await begun(kept)
+        kept.git.namespace = "other"
+        await kept.kill()
+        await kept.wait(60)
+        kept.begin()
+        await kept.wait(120)
+        assert kept.decided("integrations/one.other").view.summary == "Succeeded"
+        row = kept.row(UNIT)
+        assert row.shut is not None
+        assert sentence(row.shut) == "7 of 7 at once; at most 1 without --allow-mass-delete"
+        assert kept.decided().worker.leader is not None
+
+    play(story)
+
+
+def _arguments(kept: Kept, name: str) -> str:
+    found = kept.workload(name)
+    assert found is not None
+    return found.env["INTEGRATION_EXTRA_ARGS"]
 
 
 def test_another_number_of_shards_ends_the_old_ones_first() -> None:

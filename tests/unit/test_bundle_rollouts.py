@@ -1,11 +1,12 @@
 """How images move is said once for all, for an integration or for one place; the nearest counts."""
 
+import msgspec
 import pytest
 
 from tests.bundles import INVENTORY, PRODUCTION, TESTING, bundle_of, with_integration
 from tidegate.bundle.section import Bundle
 from tidegate.kinds.integrations.bundle.section import INTEGRATIONS
-from tidegate.kinds.integrations.core.waves.rules import ImageRules
+from tidegate.kinds.integrations.core.waves.rules import ChangePace, ChangeRules, ImageRules
 from tidegate.kinds.rollouts.core.strategy import OnFailure, StrategyType
 
 CAREFUL = """
@@ -43,6 +44,20 @@ def rules(bundle: Bundle) -> list[ImageRules | None]:
 
 def test_without_any_rules_nothing_is_staged() -> None:
     assert rules(read(HEAD + places())) == [None, None]
+
+
+def test_changes_go_at_once_unless_their_rule_says_otherwise() -> None:
+    plain, ruled = (
+        rules(read(HEAD + "rollout:\n" + indented(CAREFUL + more) + places()))[0]
+        for more in ("", "changes: {new: waves, fields: waves, removals: byHand}\n")
+    )
+    assert plain is not None
+    assert plain.changes == ChangeRules()
+    assert set(msgspec.structs.astuple(plain.changes)) == {ChangePace.AT_ONCE}
+    assert ruled is not None
+    assert ruled.changes == ChangeRules(
+        new=ChangePace.WAVES, fields=ChangePace.WAVES, removals=ChangePace.BY_HAND
+    )
 
 
 def test_rules_for_all_reach_every_place_and_say_where_they_stand() -> None:
@@ -90,6 +105,11 @@ WRONG = [
     ("type: Progressive\ngroups: [{name: a}]", "chooses all shards", "matchLabels"),
     ("type: Progressive\ngroups: [{matchLabels: {a: b}}]", "missing", "name the group"),
     ("type: Progressive\ndryRun: {shards: a}", "unknown field", 'did you mean "shard"?'),
+    ("type: Progressive\nchanges: {field: waves}", "unknown field", 'did you mean "fields"?'),
+    ("type: Progressive\nchanges: {fields: wave}", "is not known here", 'did you mean "waves"?'),
+    ("type: Progressive\nchanges: {drift: waves}", "is not known here", "atOnce, byHand"),
+    ("type: All\nchanges: {fields: waves}", "there are no waves", "write type: Progressive"),
+    ("type: ManualPerGroup\nchanges: {overrides: waves}", "there are no waves", "or atOnce"),
 ]
 
 

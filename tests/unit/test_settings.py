@@ -4,7 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from tidegate.kinds.integrations.cli.site import removals_of
 from tidegate.model.errors import UserError
+from tidegate.model.removal import removals_max
 from tidegate.model.time import SECOND
 from tidegate.settings.setting_reader import split_address
 from tidegate.settings.setting_table import TABLE
@@ -56,6 +58,24 @@ def test_all_problems_of_all_places_come_together(tmp_path: Path) -> None:
         f'{file}:1:8: listn: unknown field; did you mean "listen"?',
         f'{file}:4:10: log.formt: unknown field; did you mean "format"?',
     ]
+
+
+@pytest.mark.parametrize("text, most", [("25%", 5), ("3", 3), ("0", 0), ("0%", 0), ("1%", 1)])
+def test_the_limit_on_removals_is_a_number_or_a_percentage(text: str, most: int) -> None:
+    """From a flag, a variable or a file, where a number is a number."""
+    for settings in (
+        load({"limits.removals": text}, {}).settings(),
+        load({}, {"TIDEGATE_LIMITS_REMOVALS": text}).settings(),
+    ):
+        assert removals_max(20, removals_of(settings)) == most
+
+
+def test_a_limit_on_removals_that_is_none_is_refused() -> None:
+    """With what to write."""
+    with pytest.raises(UserError) as caught:
+        load({"limits.removals": "a few"}, {})
+    (line,) = problems(caught.value)
+    assert line.startswith('--removals: "a few" is not a limit; write a whole number')
 
 
 def test_a_named_file_must_be_there_and_others_need_not(tmp_path: Path) -> None:
