@@ -35,9 +35,10 @@ TOPICS: dict[str, tuple[str, str]] = {
         "Workloads of a Git bundle on Kubernetes clusters",
         """
         A bundle is a directory of YAML files that declares integrations, their shards
-        and the clusters they run on. Tidegate renders every shard and applies it; a
+        and the clusters they run on. Tidegate keeps every shard as it is declared; a
         new image moves from group to group by the clean runs of each shard.
 
+          tidegate serve --fleet bundle    keep clusters as the bundle declares them
           tidegate validate DIR            every problem of a bundle, with file and line
           tidegate plan DIR                what would change and restart
           tidegate diff DIR                the same, field by field
@@ -47,7 +48,7 @@ TOPICS: dict[str, tuple[str, str]] = {
           tidegate pin INTEGRATION         keep shards on their image
 
         To rehearse: tidegate clusters simulate DIR --kubeconfig FILE
-        Read on: docs/guides/integrations.md, docs/guides/images.md
+        Read on: docs/guides/integrations.md, docs/guides/images.md, docs/guides/hand-over.md
         """,
     ),
     "promotions": (

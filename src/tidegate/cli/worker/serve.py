@@ -51,7 +51,7 @@ _NOTIFY = [name for name in TABLE if name.startswith("notify.")]
     examples="""
     tidegate serve --scenario examples/demo.yaml                       observe only
     tidegate serve --scenario examples/demo.yaml --act 'simulated/*'   and act
-    tidegate serve --fleet bundle --bundle examples/app-interface      images of integrations
+    tidegate serve --fleet bundle --bundle examples/app-interface      integrations, as Git has them
     tidegate serve --upgrades examples/upgrades.yaml --act 'upgrades/*'    clusters, by their labels
     curl -s 127.0.0.1:8080/readyz                                      what is missing, if anything
     """,
