@@ -88,6 +88,7 @@ description: the {name} environment of the integrations
 servicePhase: {phase}
 {depends if after else ""}parameters:
   LOG_LEVEL: INFO
+  INTERNAL_CERTIFICATES_IMAGE_TAG: 2d1e6ab
   DRY_RUN: {"--no-dry-run" if phase == "prod" else "--dry-run"}
 """
 

@@ -129,6 +129,29 @@ def test_no_known_default_is_nothing_to_run(how: str, bundle: Bundle, land: Land
     assert images(land) == before
 
 
+def test_the_tag_of_certificates_is_not_guessed_either(bundle: Bundle, land: Land) -> None:
+    """The image of a site's own authorities runs beside the integration, and before it."""
+    bundle.place("trusting", "imageRef: fedc123, internalCertificates: true, ")
+    said = "no tag is written for the image of its authorities"
+    checked = bundle.run("validate")
+    assert checked.exit_code == 1
+    assert "integrations/trusting.yml:4" in checked.output
+    assert said in checked.output
+    for command in (("plan",), ("apply", "--yes"), ("verify",)):
+        done = bundle.run(*command)
+        assert done.exit_code != 0, (command, done.output)
+        assert said in done.output, (command, done.output)
+    assert "trusting" not in images(land)
+    bundle.write(
+        "production.yml",
+        "$schema: /app-sre/environment-1.yml\nname: production\n"
+        "parameters: {INTERNAL_CERTIFICATES_IMAGE_TAG: 7c1d}\n",
+    )
+    done = bundle.run("apply", "--yes")
+    assert done.exit_code == 0, done.output
+    assert images(land)["trusting"] == "fedc123"
+
+
 def test_a_tag_written_by_hand_is_a_default(bundle: Bundle, land: Land) -> None:
     BROKEN["two answers"](bundle)
     done = bundle.run("apply", "--yes", "--parameter", "IMAGE_TAG=fedcba9")

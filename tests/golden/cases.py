@@ -16,6 +16,7 @@ import yaml
 from tests.bundles import DEFAULT_TAG, INVENTORY, bundle_of
 from tidegate.documents.strict_yaml import read_yaml
 from tidegate.kinds.integrations.bundle.section import INTEGRATIONS
+from tidegate.kinds.integrations.core.workloads.default_image import CERTIFICATES_TAG
 from tidegate.kinds.integrations.core.workloads.estate import (
     DECLARED_AT,
     RENDERED,
@@ -55,10 +56,11 @@ class Case(msgspec.Struct, frozen=True):
         return read_yaml(self.name, self.sections.get(section, "{}")).data
 
     def _environment(self) -> str:
-        """The environment, with a default image where the case has none of its own."""
+        """The environment, with default images where the case has none of its own."""
         plain = INVENTORY[_ENVIRONMENT].replace(DEFAULT_TAG, "")
         data = read_yaml(self.name, plain + self.sections.get("environment", "")).data
-        data["parameters"] = {"IMAGE_TAG": "latest", **(data.get("parameters") or {})}
+        tags = dict.fromkeys(("IMAGE_TAG", CERTIFICATES_TAG), "latest")
+        data["parameters"] = {**tags, **(data.get("parameters") or {})}
         return yaml.dump(data)
 
     def manifests(self) -> list[Manifest]:

@@ -7,6 +7,7 @@ from urllib.parse import quote
 import msgspec
 
 from tidegate.kubernetes.port import ApplyOutcome, Document, Object, ResourceKind
+from tidegate.model.json_text import decode_json
 
 # The server writes these by itself; a difference in them is not declared.
 _BOOKKEEPING = frozenset({"resourceVersion", "generation", "managedFields"})
@@ -71,7 +72,7 @@ def _paths(tree: Mapping[str, Any], path: str) -> Iterator[str]:
         if form == "f":
             here = f"{path}.{name}"
         elif form == "k":
-            keys = msgspec.json.decode(name)
+            keys = decode_json(name)
             parts = (f"{key}={msgspec.json.encode(keys[key]).decode()}" for key in sorted(keys))
             here = f"{path}[{','.join(parts)}]"
         else:

@@ -27,7 +27,7 @@ from tidegate.kinds.integrations.core.sharding.model import (
     ShardKey,
 )
 from tidegate.kinds.integrations.core.sharding.strategies import STATIC
-from tidegate.kinds.integrations.core.workloads.default_image import NO_IMAGE_REMEDY, no_image
+from tidegate.kinds.integrations.core.workloads.default_image import no_image
 
 # The rule of findings about it.
 DEFAULT_IMAGE = "default-image"
@@ -133,12 +133,12 @@ class _Builder:
             # Its shards are worked out all the same: what is wrong with them is told at once.
             self.unusable.append((str((doc.data or {})["name"]), managed))
             return None
-        if (why := no_image(one.managed["spec"], namespace)) is not None:
+        if (missing := no_image(one.managed["spec"], namespace)) is not None:
             fault = DocumentFault(
                 path=(*path, "namespace"),
-                message=why,
+                message=missing.why,
                 rule=DEFAULT_IMAGE,
-                remedy=NO_IMAGE_REMEDY,
+                remedy=missing.remedy,
                 value=namespace.environment,
             )
             self.faults.append((place, fault))

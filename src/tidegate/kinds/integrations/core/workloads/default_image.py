@@ -7,23 +7,49 @@ Where neither is known, or there are two answers, there is nothing to run: what 
 from collections.abc import Mapping
 from typing import Any
 
+import msgspec
+
 from tidegate.kinds.integrations.core.sharding.model import BranchHead, Namespace
 
 NO_MANAGER = "no saas target deploys a manager there"
 NO_IMAGE_REMEDY = "write imageRef, or fix where the image of the manager is written"
+CERTIFICATES_TAG = "INTERNAL_CERTIFICATES_IMAGE_TAG"
 
 
-def no_image(spec: Mapping[str, Any], namespace: Namespace) -> str | None:
+class MissingImage(msgspec.Struct, frozen=True):
+    """Why there is nothing to run, and what to write."""
+
+    why: str
+    remedy: str
+
+
+def no_image(spec: Mapping[str, Any], namespace: Namespace) -> MissingImage | None:
     """Why shards of a place have nothing to run by what is written; None: they have.
 
     Which commit a branch is at is not written: it is read when it is needed.
     """
+    if missing := no_certificates(spec, namespace, namespace.parameters):
+        return missing
     if spec.get("imageRef"):
         return None
     if namespace.image.follows is not None:
         return None
     _, why = default_tag(namespace, {})
-    return why or None
+    return MissingImage(why, NO_IMAGE_REMEDY) if why else None
+
+
+def no_certificates(
+    spec: Mapping[str, Any], namespace: Namespace, written: Mapping[str, Any]
+) -> MissingImage | None:
+    """Why the image of a site's own authorities is not known; None: it is, or none is asked for.
+
+    Its tag is never guessed either: what it is today, it may not be tomorrow.
+    """
+    if not spec.get("internalCertificates") or written.get(CERTIFICATES_TAG):
+        return None
+    where = namespace.environment
+    why = f"internalCertificates in {where}: no tag is written for the image of its authorities"
+    return MissingImage(why, f"write {CERTIFICATES_TAG} among the parameters of {where}")
 
 
 def default_tag(namespace: Namespace, heads: Mapping[str, BranchHead]) -> tuple[str, str]:

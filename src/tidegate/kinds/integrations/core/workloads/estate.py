@@ -25,7 +25,12 @@ from tidegate.kinds.integrations.core.sharding.shards import (
     collisions,
     shards_of,
 )
-from tidegate.kinds.integrations.core.workloads.default_image import NO_IMAGE_REMEDY, default_tag
+from tidegate.kinds.integrations.core.workloads.default_image import (
+    NO_IMAGE_REMEDY,
+    MissingImage,
+    default_tag,
+    no_certificates,
+)
 from tidegate.kinds.integrations.core.workloads.overlay import lay_over
 from tidegate.kinds.integrations.core.workloads.workloads import (
     SHIPPER,
@@ -244,12 +249,12 @@ def estate_of(
                 place = ManagedPlace(
                     integration=integration, managed=managed, units=units, ground=ground
                 )
-                if has_image(managed, ground):
+                missing = _missing(managed, ground, site)
+                if missing is None:
                     places.append(place)
                     continue
-                _, why = default_tag(managed.namespace, site.heads)
-                problems.add(managed.where, why, NO_IMAGE_REMEDY)
-                imageless.append((place, why))
+                problems.add(managed.where, missing.why, missing.remedy)
+                imageless.append((place, missing.why))
     collisions((shard for place in places for shard in place.shards), problems)
     sound = len(problems.errors) == before
     wrong = tuple(problems.errors[before:])
@@ -261,6 +266,16 @@ def estate_of(
         problems=wrong,
         imageless=tuple(imageless),
     )
+
+
+def _missing(managed: Managed, ground: NamespaceDefaults, site: Site) -> MissingImage | None:
+    """Why the shards of a place have nothing to run; None: they have."""
+    written = {**managed.namespace.parameters, **site.parameters}
+    missing = no_certificates(managed.spec, managed.namespace, written)
+    if missing is not None or has_image(managed, ground):
+        return missing
+    _, why = default_tag(managed.namespace, site.heads)
+    return MissingImage(why, NO_IMAGE_REMEDY)
 
 
 def _units(integration: str, shards: Iterable[WorkloadShard]) -> Iterator[Unit]:
