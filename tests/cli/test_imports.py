@@ -27,7 +27,7 @@ OURS = (
     "tidegate.kubernetes",
     "tidegate.net",
     "tidegate.prometheus.client",
-    "tidegate.registry",
+    "tidegate.registry.client",
     "tidegate.simulation",
     "tidegate.store.client.postgres",
     "tidegate.telemetry",

@@ -20,6 +20,8 @@ def values(setting: Setting) -> st.SearchStrategy[object]:
     """Something that may be written for a setting."""
     if setting.form is SettingForm.WHOLE:
         return st.integers(1, 99)
+    if setting.form is SettingForm.LIMIT:
+        return st.one_of(st.integers(1, 99).map(str), st.integers(1, 99).map(lambda n: f"{n}%"))
     if setting.form is SettingForm.DURATION:
         return st.integers(1, 59).map(lambda n: f"{n}s")
     if setting.form is SettingForm.ADDRESS:

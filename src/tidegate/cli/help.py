@@ -48,7 +48,7 @@ TOPICS: dict[str, tuple[str, str]] = {
           tidegate pin INTEGRATION         keep shards on their image
 
         To rehearse: tidegate clusters simulate DIR --kubeconfig FILE
-        Read on: docs/guides/integrations.md, docs/guides/images.md, docs/guides/hand-over.md
+        Read on: docs/guides/integrations.md, docs/guides/hand-over.md
         """,
     ),
     "promotions": (

@@ -112,6 +112,7 @@ READS = frozenset(
         "upgrades status",
         "upgrades what-if", "journal show", "journal verify", "replay", "shadow", "simulate",
         "simulate ocm", "simulate upgrades", "fleet", "clusters simulate", "decide rollout",
-        "decide placement", "decide shards", "decide upgrades", "completion", "help", "version",
+        "decide placement", "decide promotions", "decide shards", "decide upgrades", "completion",
+        "help", "version",
     )
 )  # fmt: skip
