@@ -51,7 +51,7 @@ class Player:
         elif line.startswith("tidegate serve"):
             self.stop("serve")
             self._start("serve", line)
-        elif line.startswith("tidegate "):
+        elif line.startswith(("tidegate ", "rm ")):
             if "release" in line:
                 self.stop("serve")
             done = typed(line, self.folder, self.env)

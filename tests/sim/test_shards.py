@@ -42,7 +42,7 @@ def unpinned(*args: Any) -> RolloutDeclared:
 MISSING = {
     "trials": Missing(Trials, "read", believed, "nobody before it survives|had proven it", 1),
     "draining": Missing(reshard, "reshapes_of", lambda *_: [], "shards", 2),
-    "pins": Missing(fleet, "declared_of", unpinned, "is pinned and moved", 16),
+    "pins": Missing(fleet, "declared_of", unpinned, "is pinned and moved", 20),
 }
 
 
