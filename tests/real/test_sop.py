@@ -21,8 +21,11 @@ pytestmark = REAL
 
 @pytest.fixture
 def plane(kubernetes: Kubernetes) -> ControlPlane:
-    """One whose controllers run, with the namespace of production."""
-    plane = kubernetes.plane("three")
+    """One whose controllers run, with the namespace of production and nothing of other tests.
+
+    What they left elsewhere would be found, and is no longer declared.
+    """
+    plane = kubernetes.plane("sop")
     kubernetes.controllers(plane)
     plane.ask("POST", "/api/v1/namespaces", {"metadata": {"name": NAMESPACE}})
     return plane
