@@ -1,0 +1,70 @@
+"""What earlier readings make of a new one: a reading alone is not the whole truth.
+
+success     once it has lasted for the soak, it stays: what is NonCompliant later is drift, and
+            no failure of the rollout. Within the soak, anything else starts the soak again.
+failure     NonCompliant is on its way until the deadline, and then it has failed.
+groups      a half-written set changes no membership; a cluster that is out of reach keeps its
+            place; stable groups are kept as they were.
+"""
+
+from collections.abc import Collection, Iterable, Mapping
+
+from msgspec.structs import replace
+
+from tidegate.kinds.policies.core.groups import steady, with_offline
+from tidegate.kinds.rollouts.core.strategy import Strategy
+from tidegate.kinds.rollouts.core.world import Membership
+from tidegate.model.target import Status, Target
+from tidegate.model.time import Instant
+
+
+def weighed(
+    known: Mapping[str, Target], seen: Iterable[Target], strategy: Strategy, now: Instant
+) -> tuple[Target, ...]:
+    """The reports of a reading, weighed against what each cluster reported before."""
+    return tuple(_weigh(known.get(report.name), report, strategy, now) for report in seen)
+
+
+def _weigh(known: Target | None, seen: Target, strategy: Strategy, now: Instant) -> Target:
+    if known is not None and known.revision == seen.revision:
+        if _has_soaked(known, strategy, now) and seen.status is not Status.ToApply:
+            return known
+        if seen.status is Status.Failed and _is_over(known, strategy, now):
+            return seen
+    if seen.status is Status.Failed:
+        return replace(seen, status=Status.Progressing)
+    return seen
+
+
+def _has_soaked(known: Target, strategy: Strategy, now: Instant) -> bool:
+    if known.status is not Status.Succeeded:
+        return False
+    return strategy.soak == 0 or (known.since is not None and now >= known.since + strategy.soak)
+
+
+def _is_over(known: Target, strategy: Strategy, now: Instant) -> bool:
+    """Whether a cluster had all the time it may take, or has failed already."""
+    if known.status is Status.Failed:
+        return True
+    if known.status is not Status.Progressing or strategy.deadline is None:
+        return False
+    return known.since is not None and now >= known.since + strategy.deadline
+
+
+def grouped(
+    before: tuple[Membership, ...],
+    seen: tuple[Membership, ...],
+    *,
+    complete: bool,
+    offline: Collection[str],
+    stable: bool,
+) -> tuple[Membership, ...]:
+    """The groups to decide on.
+
+    Of a complete reading no sizes are kept: these are for what may lack members.
+    """
+    if not complete:
+        return before or seen
+    now = with_offline(before, seen, offline)
+    found = steady(before, now) if stable else now
+    return tuple(replace(group, count=None) for group in found)
