@@ -67,6 +67,48 @@ def image_of(found: Object) -> str:
 # Applying
 
 
+def test_two_managers_keep_keys_of_one_map(stage: Stage) -> None:
+    """What one leaves out is removed only where it had applied it itself."""
+
+    async def story(us: Cluster, _them: Cluster, ns: str) -> None:
+        one, other = us.under("one"), us.under("other")
+        await one.apply({**config_map(ns), "data": {"a": "1"}})
+        await other.apply({**config_map(ns), "data": {"b": "1"}})
+        await one.apply({**config_map(ns), "data": {"a": "2"}})
+        name = config_map(ns)["metadata"]["name"]
+        found = await us.get(CONFIG_MAP, ns, name)
+        assert found is not None
+        assert found.document["data"] == {"a": "2", "b": "1"}
+        assert not found.ours
+        await one.apply({**config_map(ns), "data": {}})
+        found = await one.get(CONFIG_MAP, ns, name)
+        assert found is not None
+        assert found.document["data"] == {"b": "1"}
+
+    stage.play(story)
+
+
+def test_a_status_is_written_apart(stage: Stage) -> None:
+    """The declaration stays; an object that is gone, or another of its name, is not written to."""
+
+    async def story(us: Cluster, _them: Cluster, ns: str) -> None:
+        made = (await us.apply(deployment(ns))).object
+        after = await us.write_status(made, {"observedGeneration": 1})
+        after = await us.write_status(after, {"replicas": 3})
+        assert after.document["status"]["observedGeneration"] == 1
+        assert after.document["status"]["replicas"] == 3
+        assert after.document["spec"] == made.document["spec"]
+        assert after.ours
+        assert await us.delete(after)
+        with pytest.raises(StaleError):
+            await us.write_status(after, {"replicas": 4})
+        await us.apply(deployment(ns))
+        with pytest.raises(StaleError):
+            await us.write_status(after, {"replicas": 4})
+
+    stage.play(story)
+
+
 def test_what_is_applied_is_there_and_ours(stage: Stage) -> None:
     """A new object is created, read back by every way there is, and known to be ours."""
 

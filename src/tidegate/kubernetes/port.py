@@ -38,6 +38,16 @@ CONFIG_MAP = ResourceKind("v1", "ConfigMap", "configmaps")
 VOLUME_CLAIM = ResourceKind("v1", "PersistentVolumeClaim", "persistentvolumeclaims")
 POD = ResourceKind("v1", "Pod", "pods")
 
+_POLICY = "policy.open-cluster-management.io"
+_CLUSTER = "cluster.open-cluster-management.io"
+POLICY = ResourceKind(f"{_POLICY}/v1", "Policy", "policies")
+POLICY_SET = ResourceKind(f"{_POLICY}/v1beta1", "PolicySet", "policysets")
+PLACEMENT_BINDING = ResourceKind(f"{_POLICY}/v1", "PlacementBinding", "placementbindings")
+PLACEMENT = ResourceKind(f"{_CLUSTER}/v1beta1", "Placement", "placements")
+PLACEMENT_DECISION = ResourceKind(f"{_CLUSTER}/v1beta1", "PlacementDecision", "placementdecisions")
+MANAGED_CLUSTER = ResourceKind(f"{_CLUSTER}/v1", "ManagedCluster", "managedclusters")
+ROLLOUT = ResourceKind("tidegate.dev/v1alpha1", "Rollout", "rollouts")
+
 KINDS: Mapping[tuple[str, str], ResourceKind] = {
     (kind.api_version, kind.name): kind
     for kind in (
@@ -50,6 +60,13 @@ KINDS: Mapping[tuple[str, str], ResourceKind] = {
         CONFIG_MAP,
         VOLUME_CLAIM,
         POD,
+        POLICY,
+        POLICY_SET,
+        PLACEMENT_BINDING,
+        PLACEMENT,
+        PLACEMENT_DECISION,
+        MANAGED_CLUSTER,
+        ROLLOUT,
     )
 }
 
@@ -168,6 +185,13 @@ class Cluster(Protocol):
         """What people call it."""
         ...
 
+    def under(self, manager: str) -> "Cluster":
+        """The same cluster, by the same connections, where we apply under another name.
+
+        What one manager applies and then leaves out is removed; what another applied is not.
+        """
+        ...
+
     async def read(
         self, namespace: str, kinds: Sequence[ResourceKind], selector: str = ""
     ) -> ObjectReading:
@@ -196,6 +220,13 @@ class Cluster(Protocol):
         `before` is the object the caller saw, if any: StaleError if it is there no more, or another
         one is. `exact`: StaleError, too, if it was changed since; what its controller writes is no
         change. `dry_run`: the server decides as it would, and changes nothing.
+        """
+        ...
+
+    async def write_status(self, found: Object, status: Document) -> Object:
+        """Set fields of an object's status, which applying does not; lists are set whole.
+
+        StaleError if the object is there no more.
         """
         ...
 

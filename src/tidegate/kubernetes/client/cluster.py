@@ -1,6 +1,7 @@
 """A cluster behind the port: reading in pages, server-side apply, deletion with preconditions."""
 
 import asyncio
+import copy
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from typing import Any, Final
 
@@ -46,6 +47,7 @@ READINGS_MAX = 3
 LOOKS_MAX = 10
 APPLY: Final = "application/apply-patch+yaml"
 _PATCH: Final = "application/json-patch+json"
+_MERGE: Final = "application/merge-patch+json"
 
 
 class KubernetesCluster:
@@ -72,6 +74,12 @@ class KubernetesCluster:
     def name(self) -> str:
         """What people call it: the context."""
         return self._server.name
+
+    def under(self, manager: str) -> "KubernetesCluster":
+        """The same under another manager's name; closed with the first."""
+        other = copy.copy(self)
+        other._manager = manager
+        return other
 
     async def read(
         self, namespace: str, kinds: Sequence[ResourceKind], selector: str = ""
@@ -143,6 +151,21 @@ class KubernetesCluster:
                 raise StaleError(f"{self.name}: {first.where}: changed after it was read")
             found = again
         raise stale
+
+    async def write_status(self, found: Object, status: Document) -> Object:
+        """A merge patch of the status alone, of this very object."""
+        body = {"metadata": {"uid": found.uid}, "status": status}
+        answer = await self._server.ask(
+            "PATCH",
+            f"{path_of(found.kind, found.namespace, found.name)}/status",
+            found.where,
+            body=msgspec.json.encode(body),
+            content_type=_MERGE,
+            fine=frozenset({404}),
+        )
+        if answer.code == 404:
+            raise StaleError(f"{self.name}: {found.where}: it is there no more")
+        return object_of(found.kind, decode_json(answer.body), self._manager)
 
     async def delete(self, found: Object, *, dry_run: bool = False) -> bool:
         """Delete what is ours and as it was read; what its controller wrote meanwhile is no change.

@@ -27,7 +27,14 @@ from tidegate.kubernetes.port import (
     WatchEvent,
     kind_of,
 )
-from tidegate.kubernetes.simulated.api import Insides, Key, SimulatedApi, StoredObject, where_of
+from tidegate.kubernetes.simulated.api import (
+    Insides,
+    Key,
+    SimulatedApi,
+    StoredObject,
+    part_of,
+    where_of,
+)
 from tidegate.kubernetes.simulated.fields import Path, flatten, text_of, unflatten
 from tidegate.kubernetes.simulated.shapes import check_shape
 from tidegate.model.errors import OutsideError, StaleError
@@ -59,6 +66,10 @@ class SimulatedCluster:
     def name(self) -> str:
         """What people call it."""
         return self._api.name
+
+    def under(self, manager: str) -> "SimulatedCluster":
+        """The same under another manager's name."""
+        return SimulatedCluster(self._api, manager)
 
     async def read(
         self, namespace: str, kinds: Sequence[ResourceKind], selector: str = ""
@@ -124,6 +135,16 @@ class SimulatedCluster:
                 self._api.keep(key, new)
         self._api.fault("applied")
         return Applied(outcome, self._object(key, old if unchanged and old else new), taken)
+
+    async def write_status(self, found: Object, status: Document) -> Object:
+        """Set fields of the status."""
+        self._api.fault("status")
+        key = (found.kind, found.namespace, found.name)
+        record = self._api.records.get(key)
+        if record is None or record.uid != found.uid:
+            raise StaleError(f"{self.name}: {found.where}: it is there no more")
+        self._api.put_status(key, {**part_of(record, "status"), **status})
+        return self._object(key, self._api.records[key])
 
     async def delete(self, found: Object, *, dry_run: bool = False) -> bool:
         """Delete what is ours and as it was read; its status may have changed."""

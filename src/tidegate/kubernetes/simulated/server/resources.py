@@ -97,6 +97,17 @@ class Resources:
             return code, self.shown(key, record)
         return code, _with_owner(applied.object, manager)
 
+    async def write_status(self, key: Key, document: Json) -> Json:
+        """A merge patch of the status; a uid in it is that of the object it is meant for."""
+        record = self._there(key)
+        if _metadata(document).get("uid") not in (None, record.uid):
+            raise RefusalError(409, "Precondition failed: UID in precondition")
+        cluster = SimulatedCluster(self._api)
+        found = await cluster.get(*key)
+        if found is not None:
+            await cluster.write_status(found, document.get("status") or {})
+        return self.shown(key, self._there(key))
+
     def delete(self, key: Key, query: Query, options: Json) -> Json:
         """Delete an object, if it is the one that was seen."""
         record = self._there(key)

@@ -35,6 +35,7 @@ from tidegate.model.errors import OutsideError, TidegateError
 from tidegate.model.time import format_instant, parse_instant
 
 APPLY, JSON_PATCH = "application/apply-patch+yaml", "application/json-patch+json"
+MERGE_PATCH = "application/merge-patch+json"
 # A watch tells its version so often while nothing happens.
 BOOKMARK_S = 30.0
 # Where a watch says nothing of its end.
@@ -136,6 +137,9 @@ class _Door:
             raise RefusalError(400, str(error)) from None
 
     async def _at(self, request: web.Request, place: _Place) -> web.StreamResponse:
+        if place.below == ("status",) and request.content_type == MERGE_PATCH:
+            body = decoded(await request.read())
+            return _json(await self._resources.write_status(place.key, body))
         if place.below:
             return await self._below(request, place)
         if request.method == "GET" and place.name:
