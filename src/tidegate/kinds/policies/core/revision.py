@@ -22,6 +22,7 @@ from typing import Any
 import msgspec
 
 from tidegate.kinds.policies.core.names import (
+    CLUSTER_LABEL,
     OCM_POLICY,
     POLICY_LABEL,
     STAGED,
@@ -164,15 +165,23 @@ def root_object(policy: AuthorPolicy, frame: Fields, namespace: str, name: str) 
         {**each, "objectDefinition": {**_definition(each), "spec": _lookup(name, at)}}
         for at, each in enumerate(_templates(frame))
     ]
+    root = plain_object(policy, {**frame, "policy-templates": templates}, namespace, name)
+    root["metadata"]["annotations"] = {**policy.annotations, STAGED: "true"}
+    return root
+
+
+def plain_object(policy: AuthorPolicy, spec: Fields, namespace: str, name: str) -> dict[str, Any]:
+    """The root Policy with content of its own: how a policy is handed back."""
     metadata: dict[str, Any] = {"namespace": namespace, "name": name}
     if policy.labels:
         metadata["labels"] = dict(policy.labels)
-    metadata["annotations"] = {**policy.annotations, STAGED: "true"}
+    if policy.annotations:
+        metadata["annotations"] = dict(policy.annotations)
     return {
         "apiVersion": f"{OCM_POLICY}/v1",
         "kind": "Policy",
         "metadata": metadata,
-        "spec": {**frame, "policy-templates": templates},
+        "spec": dict(spec),
     }
 
 
@@ -190,13 +199,19 @@ def frame_of(spec: Fields) -> dict[str, Any]:
     return {**spec, "policy-templates": [_without_body(each) for each in _templates(spec)]}
 
 
-def pointer_object(namespace: str, policy: str, cluster: str, revision: str) -> dict[str, Any]:
-    """A cluster's pointer to a revision of one policy; of others it says nothing."""
+def pointer_object(
+    namespace: str, policy: str, cluster: str, revision: str | None
+) -> dict[str, Any]:
+    """A cluster's pointer to a revision of one policy, or to none; of others it says nothing."""
     return {
         "apiVersion": "v1",
         "kind": "ConfigMap",
-        "metadata": {"namespace": namespace, "name": pointer_map(cluster)},
-        "data": {policy: revision},
+        "metadata": {
+            "namespace": namespace,
+            "name": pointer_map(cluster),
+            "labels": {CLUSTER_LABEL: cluster},
+        },
+        "data": {policy: revision} if revision else {},
     }
 
 

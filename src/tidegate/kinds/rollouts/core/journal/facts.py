@@ -18,6 +18,19 @@ from tidegate.model.target import Target
 from tidegate.model.time import Instant
 
 
+class DeclaredRequests(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What people ask of a rollout in the document that declares it, rather than by commands."""
+
+    # `ungrouped` is for targets in no group of a name.
+    approved: tuple[str, ...] = ()
+    # The revision these approvals are for; None: every one.
+    version: str | None = None
+    paused: bool = False
+    # The rollout to be retried, by its identity; empty: none.
+    retry: str = ""
+    failed_only: bool = False
+
+
 class RolloutDeclared(Fact, frozen=True, tag="declared", kw_only=True, omit_defaults=True):
     """What is declared: a revision, rolled out over groups by a strategy."""
 
@@ -31,6 +44,8 @@ class RolloutDeclared(Fact, frozen=True, tag="declared", kw_only=True, omit_defa
     pinned: dict[str, str] = msgspec.field(default_factory=dict)
     # Where its rules are written; empty: not known.
     origin: str = ""
+    # Kept to see what is asked for anew; None: nothing is asked in the document.
+    requests: DeclaredRequests | None = None
 
     def line(self) -> str:
         """The revision and over what it goes."""

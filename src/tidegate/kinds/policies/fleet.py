@@ -1,0 +1,206 @@
+"""Policies as a fleet: a policy is a rollout, a managed cluster a target, a revision its content.
+
+Observing reads the hub; acting moves one cluster's pointer. A policy is taken over in place with
+the first move, and nothing on any cluster changes by that.
+"""
+
+import asyncio
+from collections import defaultdict
+from collections.abc import AsyncIterator
+from contextlib import aclosing
+from typing import Any
+
+from tidegate.engine.kind import ActRefusedError
+from tidegate.kinds.policies.core.names import full_name
+from tidegate.kinds.policies.core.requests import requests_of
+from tidegate.kinds.policies.hub.mirror import FRESH_S, Shelf
+from tidegate.kinds.policies.hub.shelves import HubShelves
+from tidegate.kinds.policies.hub.stage import PolicyStage
+from tidegate.kinds.policies.hub.view import PolicyView, view_of
+from tidegate.kinds.policies.wire.hub_doc import root_of
+from tidegate.kinds.policies.wire.rollout_doc import GroupKeeping, PolicyRollout
+from tidegate.kinds.rollouts.core.journal.facts import RolloutDeclared, RolloutTask
+from tidegate.kinds.rollouts.fleet import Observation
+from tidegate.kubernetes.port import Cluster, Object, ObjectRefusedError
+from tidegate.model.errors import OutsideError, StaleError, UserError
+from tidegate.model.plan import ChangeKind
+
+WORD = "policies"
+# Deadlines are weighed with every look: silence is no event.
+LOOK_S = 10.0
+
+
+class PolicyObservation(Observation, frozen=True):
+    """A reading of one policy."""
+
+    # Clusters that are there and whose agents are not heard: they have not left.
+    offline: frozenset[str] = frozenset()
+    # Whether clusters keep their group.
+    stable: bool = True
+
+
+class PolicyFleet:
+    """The policies of one hub that have a rollout."""
+
+    def __init__(self, hub: Cluster, *, fresh_s: float = FRESH_S, look_s: float = LOOK_S) -> None:
+        self._hub = hub
+        self._shelves = HubShelves(hub, fresh_s)
+        self._look_s = look_s
+        # Decisions are written whole: one at a time for each policy.
+        self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+
+    async def partitions(self) -> list[str]:
+        """The policies that a rollout is declared for, readable or not."""
+        await self._shelves.mirror.fresh()
+        for each in (self._shelves.rollouts, self._shelves.policies):
+            if each.gap is not None:
+                raise OutsideError(each.gap)
+        return [f"{WORD}/{name}" for name, _ in self._shelves.declared()]
+
+    async def observe(self, partition: str) -> PolicyObservation:
+        """What is declared, and what every cluster reports of what it was given."""
+        view = await self.view(partition)
+        rollout = view.rollout
+        named = [*view.members, *sorted(view.given.keys() - set(view.members))]
+        declared = RolloutDeclared(
+            strategy=rollout.strategy,
+            groups=view.groups,
+            labels={name: view.clusters[name].labels for name in named if name in view.clusters},
+            revision=view.revision.name,
+            last_good=view.last_good,
+            origin=rollout.origin,
+            requests=requests_of(
+                rollout.approved,
+                rollout.ungrouped,
+                rollout.approvals_for,
+                view.version,
+                view.revision.name,
+                paused=rollout.paused,
+                retry=rollout.retry_uid,
+                failed_only=rollout.retry_failed_only,
+            ),
+        )
+        return PolicyObservation(
+            declared,
+            tuple(view.report(name) for name in named),
+            complete=view.reading.complete,
+            dated=False,
+            offline=view.offline,
+            stable=rollout.membership is GroupKeeping.STABLE,
+        )
+
+    async def act(self, partition: str, task: RolloutTask) -> str:
+        """Move one cluster's pointer, or take the policy from a cluster that left."""
+        async with self._locks[partition]:
+            view = await self.view(partition)
+            stage = PolicyStage(self._hub, self._shelves, view)
+            try:
+                if task.change.kind is ChangeKind.REMOVE:
+                    return await self._remove(stage, view, task.target)
+                return await self._give(stage, view, task)
+            except ObjectRefusedError as error:
+                raise ActRefusedError(str(error)) from None
+
+    async def _give(self, stage: PolicyStage, view: PolicyView, task: RolloutTask) -> str:
+        wanted, cluster = task.change.revision, task.target
+        if cluster not in view.members and cluster not in view.given:
+            raise StaleError(f"{cluster} is in no group any more")
+        known = {**view.revisions, view.revision.name: view.revision}
+        if view.baseline is not None:
+            known[view.baseline.name] = view.baseline
+        if wanted not in known:
+            raise StaleError(f"revision {wanted} is neither the author's nor kept on the hub")
+        await stage.keep(known[wanted])
+        adopted = not view.staged
+        if adopted:
+            await stage.adopt()
+        await stage.point(cluster, wanted)
+        await stage.place([cluster])
+        return "policy adopted, pointer moved" if adopted else "pointer moved"
+
+    async def _remove(self, stage: PolicyStage, view: PolicyView, cluster: str) -> str:
+        if not view.reading.complete:
+            raise OutsideError("; ".join(view.reading.gaps))
+        if cluster in view.members:
+            raise StaleError(f"{cluster} is in a group again")
+        was_there = await stage.displace(cluster)
+        if cluster in view.pointers:
+            await stage.point(cluster, None)
+        return "removed" if was_there else "was not there"
+
+    async def adopt(self, partition: str) -> str:
+        """Take a policy over in place, before anything is rolled out."""
+        async with self._locks[partition]:
+            view = await self.view(partition)
+            if view.staged:
+                return "already staged"
+            await PolicyStage(self._hub, self._shelves, view).adopt()
+            return f"{len(view.replicas)} clusters keep what they have"
+
+    async def leave(self, partition: str) -> str:
+        """Hand a policy back: a plain root, bound as its author wrote it."""
+        async with self._locks[partition]:
+            view = await self.view(partition)
+            if not view.staged:
+                return "not staged"
+            revision = await PolicyStage(self._hub, self._shelves, view).leave()
+            return f"handed back at {revision.name}"
+
+    async def view(self, partition: str) -> PolicyView:
+        """One policy as it is now; OutsideError if it cannot be read or must not be staged."""
+        await self._shelves.mirror.fresh()
+        return self._view(partition)
+
+    def _view(self, partition: str) -> PolicyView:
+        gaps = self._shelves.gaps()
+        if gaps:
+            raise OutsideError("; ".join(gaps))
+        found = dict(self._shelves.declared()).get(partition.removeprefix(f"{WORD}/"))
+        if found is None:
+            raise OutsideError(f"{partition}: no rollout is declared for it any more")
+        if isinstance(found, UserError):
+            raise OutsideError(f"{partition}: {found}")
+        try:
+            return view_of(self._shelves, found)
+        except UserError as error:
+            raise OutsideError(f"{partition}: {error}") from None
+
+    async def changes(self) -> AsyncIterator[str]:
+        """Policies of which something changed, and all of them now and then."""
+        news: asyncio.Queue[str] = asyncio.Queue()
+        task = asyncio.create_task(self._listen(news))
+        try:
+            while True:
+                try:
+                    async with asyncio.timeout(self._look_s):
+                        yield await news.get()
+                except TimeoutError:
+                    for name, _ in self._shelves.declared():
+                        yield f"{WORD}/{name}"
+        finally:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+
+    async def _listen(self, news: "asyncio.Queue[str]") -> None:
+        changes = self._shelves.mirror.changes()
+        async with aclosing(changes):  # type: ignore[type-var]
+            async for shelf, found in changes:
+                for name in self._touched(shelf, found):
+                    news.put_nowait(f"{WORD}/{name}")
+
+    def _touched(self, shelf: Shelf[Any], found: Object) -> list[str]:
+        """The policies that a change may matter to."""
+        declared = list(self._shelves.declared())
+        root = root_of(found.document) if shelf.kind == self._shelves.policies.kind else ""
+        if root:
+            return [name for name, _ in declared if name == root]
+        if shelf.kind == self._shelves.policies.kind:
+            mine = full_name(found.namespace, found.name)
+            return [name for name, each in declared if name == mine or _is_source(each, found)]
+        return [name for name, _ in declared]
+
+
+def _is_source(declared: PolicyRollout | UserError, found: Object) -> bool:
+    if isinstance(declared, UserError):
+        return False
+    return (declared.source_namespace, declared.source_name) == (found.namespace, found.name)

@@ -1,0 +1,229 @@
+"""The shelves of a hub, and what is looked up on them."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import msgspec
+
+from tidegate.documents.strict_yaml import read_yaml
+from tidegate.kinds.policies.core.compliance import Replica
+from tidegate.kinds.policies.core.groups import DecisionPart
+from tidegate.kinds.policies.core.names import (
+    CLUSTER_LABEL,
+    DECISION_PLACEMENT,
+    POLICY_LABEL,
+    ROLLOUT,
+    full_name,
+)
+from tidegate.kinds.policies.core.revision import Fields
+from tidegate.kinds.policies.hub.mirror import FRESH_S, Mirror, Shelf
+from tidegate.kinds.policies.wire.hub_doc import (
+    BindingState,
+    ClusterState,
+    binding_of,
+    cluster_of,
+    decision_of,
+    replica_of,
+    root_of,
+)
+from tidegate.kinds.policies.wire.rollout_doc import (
+    PolicyRollout,
+    read_annotation,
+    read_policy_rollout,
+)
+from tidegate.kubernetes.port import (
+    CONFIG_MAP,
+    MANAGED_CLUSTER,
+    PLACEMENT,
+    PLACEMENT_BINDING,
+    PLACEMENT_DECISION,
+    POLICY,
+    POLICY_SET,
+    Cluster,
+    Object,
+)
+from tidegate.kubernetes.port import ROLLOUT as ROLLOUT_KIND
+from tidegate.model.errors import UserError
+from tidegate.model.problem import Problem, Problems
+
+
+class PolicyItem(msgspec.Struct, frozen=True):
+    """A Policy on the hub: a replica made small, or a root or an author's as it is."""
+
+    # `NAMESPACE.NAME` of the root; empty: it is no replica.
+    root: str = ""
+    replica: Replica | None = None
+    document: Fields | None = None
+
+
+class DecisionItem(msgspec.Struct, frozen=True):
+    """A PlacementDecision and the placement it belongs to."""
+
+    placement: str
+    part: DecisionPart
+
+
+class ClusterShelf(Shelf[ClusterState]):
+    """The managed clusters, which are in no namespace."""
+
+    def by_name(self) -> Mapping[str, ClusterState]:
+        """Each by its name."""
+        return {name: state for (_, name), state in self.items.items()}
+
+
+class HubShelves:
+    """Everything that is looked at on a hub."""
+
+    def __init__(self, cluster: Cluster, fresh_s: float = FRESH_S) -> None:
+        self.rollouts: Shelf[Fields] = Shelf(ROLLOUT_KIND, _document, optional=True)
+        self.policies: Shelf[PolicyItem] = Shelf(POLICY, _policy)
+        self.sets: Shelf[Fields] = Shelf(POLICY_SET, _document, optional=True)
+        self.bindings: Shelf[BindingState] = Shelf(PLACEMENT_BINDING, _binding)
+        self.placements: Shelf[Fields] = Shelf(PLACEMENT, _document)
+        self.decisions: Shelf[DecisionItem] = Shelf(PLACEMENT_DECISION, _decision)
+        self.clusters = ClusterShelf(MANAGED_CLUSTER, _cluster)
+        self.revision_maps: Shelf[Fields] = Shelf(CONFIG_MAP, _document, POLICY_LABEL)
+        self.pointer_maps: Shelf[Fields] = Shelf(CONFIG_MAP, _document, CLUSTER_LABEL)
+        self.all: list[Shelf[Any]] = [
+            self.rollouts,
+            self.policies,
+            self.sets,
+            self.bindings,
+            self.placements,
+            self.decisions,
+            self.clusters,
+            self.revision_maps,
+            self.pointer_maps,
+        ]
+        self.mirror = Mirror(cluster, self.all, fresh_s)
+
+    def gaps(self) -> list[str]:
+        """What could not be read."""
+        return sorted({each.gap for each in self.all if each.gap is not None})
+
+    def declared(self) -> Iterator[tuple[str, PolicyRollout | UserError]]:
+        """Every rollout that is declared, by the name of its policy; or what is wrong with it."""
+        found: dict[str, list[PolicyRollout | UserError]] = {}
+        for document in self.rollouts.items.values():
+            name, read = _read_object(document)
+            found.setdefault(name, []).append(read)
+        for item in self.policies.items.values():
+            if item.document is not None and ROLLOUT in _annotations(item.document):
+                name, read = _read_note(item.document)
+                found.setdefault(name, []).append(read)
+        for name, reads in sorted(found.items()):
+            if len(reads) > 1:
+                several = f"{len(reads)} rollouts are declared for it"
+                problem = Problem(f"policy {name}", several, "keep one")
+                yield name, UserError((problem,))
+            else:
+                yield name, reads[0]
+
+    def policy(self, namespace: str, name: str) -> Fields | None:
+        """A Policy that is no replica; None: there is none."""
+        item = self.policies.items.get((namespace, name))
+        return item.document if item is not None else None
+
+    def replicas(self, root: str) -> dict[str, Replica]:
+        """The replicas of a policy, by cluster."""
+        items = ((cluster, self.policies.items.get((cluster, root))) for cluster in self._names())
+        return {
+            cluster: item.replica
+            for cluster, item in items
+            if item is not None and item.replica is not None and item.root == root
+        }
+
+    def _names(self) -> list[str]:
+        return [name for _, name in self.clusters.items]
+
+    def placement(self, namespace: str, name: str) -> Fields | None:
+        """A Placement; None: there is none."""
+        return self.placements.items.get((namespace, name))
+
+    def decisions_of(self, namespace: str, placement: str) -> tuple[DecisionPart, ...]:
+        """The decisions of a placement, by name."""
+        mine = {
+            name: item.part
+            for (where, name), item in self.decisions.items.items()
+            if where == namespace and item.placement == placement
+        }
+        return tuple(mine[name] for name in sorted(mine))
+
+    def bindings_of(self, namespace: str, policy: str) -> list[BindingState]:
+        """What binds a policy, itself or in a set."""
+        wanted = {f"Policy/{policy}"} | {
+            f"PolicySet/{name}"
+            for (where, name), document in self.sets.items.items()
+            if where == namespace and policy in ((document.get("spec") or {}).get("policies") or ())
+        }
+        return [
+            each
+            for (where, _), each in sorted(self.bindings.items.items())
+            if where == namespace and wanted & set(each.subjects)
+        ]
+
+    def pointers(self, namespace: str, policy: str) -> dict[str, str]:
+        """The revision that each cluster is pointed at."""
+        found: dict[str, str] = {}
+        for (where, _), document in self.pointer_maps.items.items():
+            revision = (document.get("data") or {}).get(policy)
+            if where == namespace and revision:
+                found[document["metadata"]["labels"][CLUSTER_LABEL]] = revision
+        return found
+
+    def revisions_of(self, namespace: str, name: str) -> Iterator[Fields]:
+        """The ConfigMaps of a policy's revisions."""
+        for (where, _), document in self.revision_maps.items.items():
+            if where == namespace and document["metadata"]["labels"][POLICY_LABEL] == name:
+                yield document
+
+
+def _read_object(document: Fields) -> tuple[str, PolicyRollout | UserError]:
+    problems = Problems()
+    found = read_policy_rollout(document, problems)
+    if problems.errors:
+        return found.name, UserError(tuple(problems.errors), where=found.origin)
+    return found.name, found
+
+
+def _read_note(document: Fields) -> tuple[str, PolicyRollout | UserError]:
+    metadata = document["metadata"]
+    namespace, name = metadata["namespace"], metadata["name"]
+    origin = f"policy/{namespace}/{name}: {ROLLOUT}"
+    problems = Problems()
+    try:
+        fields = read_yaml(origin, _annotations(document)[ROLLOUT]).data
+    except UserError as error:
+        return full_name(namespace, name), error
+    found = read_annotation(fields, namespace, name, problems)
+    if problems.errors:
+        return found.name, UserError(tuple(problems.errors), where=origin)
+    return found.name, found
+
+
+def _annotations(document: Fields) -> Mapping[str, str]:
+    return document["metadata"].get("annotations") or {}
+
+
+def _document(found: Object) -> Fields:
+    return found.document
+
+
+def _policy(found: Object) -> PolicyItem:
+    root = root_of(found.document)
+    if root:
+        return PolicyItem(root, replica_of(found.document))
+    return PolicyItem(document=found.document)
+
+
+def _binding(found: Object) -> BindingState:
+    return binding_of(found.document)
+
+
+def _cluster(found: Object) -> ClusterState:
+    return cluster_of(found.document)
+
+
+def _decision(found: Object) -> DecisionItem:
+    labels = found.document["metadata"].get("labels") or {}
+    return DecisionItem(str(labels.get(DECISION_PLACEMENT) or ""), decision_of(found.document))

@@ -1,0 +1,192 @@
+"""What is written to a hub, in the order in which nothing can be lost.
+
+    adopt   revision, pointers of all that have the policy, decisions of our own, bindings, root:
+            everything a cluster's content is looked up with is there before it is looked up
+    move    the revision is there before a pointer names it; a cluster that gets the policy for the
+            first time is in our decisions after it has a pointer
+    leave   the root with the content that all have, bindings, and only then what is no longer used
+
+Every write can be repeated, and a crash between two of them leaves clusters as they are.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+from tidegate.kinds.policies.core.groups import DecisionPart
+from tidegate.kinds.policies.core.names import (
+    DECISION_GROUP,
+    DECISION_INDEX,
+    DECISION_PLACEMENT,
+    OCM_CLUSTER,
+    SCHEDULING_OFF,
+    manager_of,
+    own_placement,
+)
+from tidegate.kinds.policies.core.names import PLACEMENT as PLACEMENT_NOTE
+from tidegate.kinds.policies.core.placement import DECISION_CLUSTERS_MAX
+from tidegate.kinds.policies.core.revision import (
+    Revision,
+    frame_of,
+    plain_object,
+    pointer_object,
+    revision_data,
+    revision_object,
+    root_object,
+    spec_of,
+)
+from tidegate.kinds.policies.hub.shelves import HubShelves
+from tidegate.kinds.policies.hub.view import PolicyView
+from tidegate.kinds.policies.wire.hub_doc import BindingState
+from tidegate.kubernetes.port import (
+    CONFIG_MAP,
+    PLACEMENT,
+    PLACEMENT_BINDING,
+    PLACEMENT_DECISION,
+    POLICY,
+    Cluster,
+    Object,
+    ResourceKind,
+    Take,
+)
+from tidegate.model.errors import StaleError
+
+
+class PolicyStage:
+    """Writes one policy's objects, under a manager of its own."""
+
+    def __init__(self, cluster: Cluster, shelves: HubShelves, view: PolicyView) -> None:
+        rollout = view.rollout
+        self._cluster = cluster.under(manager_of(rollout.namespace, rollout.policy))
+        self._shelves = shelves
+        self._view = view
+        self._namespace, self._policy = rollout.namespace, rollout.policy
+
+    async def adopt(self) -> None:
+        """Have the root look its content up; what any cluster has stays the same."""
+        view = self._view
+        baseline = view.baseline
+        there = sorted(view.replicas) if baseline is not None else []
+        if baseline is not None:
+            await self.keep(baseline)
+            for cluster in there:
+                await self.point(cluster, baseline.name)
+        own = self._head(PLACEMENT, own_placement(self._policy))
+        await self._write({**own, "spec": {}}, annotations={SCHEDULING_OFF: "true"})
+        await self.place(there)
+        for each in view.bindings:
+            await self._bind(each, own_placement(self._policy), each.placement)
+        frame = frame_of(view.root["spec"] if view.root is not None else view.source.spec)
+        await self._write(root_object(view.source, frame, self._namespace, self._policy))
+
+    async def keep(self, revision: Revision) -> None:
+        """Have a revision's ConfigMap; one of the same name with other content is refused."""
+        if revision.name in self._view.revisions:
+            return
+        document = revision_object(self._namespace, self._policy, revision)
+        found = await self._cluster.get(
+            CONFIG_MAP, self._namespace, str(document["metadata"]["name"])
+        )
+        if found is not None and found.document.get("data") != revision_data(revision):
+            raise StaleError(f"{found.where}: holds something else; delete it")
+        if found is None:
+            found = (await self._cluster.apply(document)).object
+        self._shelves.revision_maps.put(found)
+
+    async def point(self, cluster: str, revision: str | None) -> None:
+        """Give a cluster a revision, or none."""
+        document = pointer_object(self._namespace, self._policy, cluster, revision)
+        applied = await self._cluster.apply(document, take=Take.OVER)
+        self._shelves.pointer_maps.put(applied.object)
+
+    async def place(self, clusters: Iterable[str]) -> None:
+        """Have clusters in our decisions, in the first that have room."""
+        parts = {each.name: list(each.clusters) for each in self._decisions()}
+        placed = {cluster for members in parts.values() for cluster in members}
+        changed: set[str] = set()
+        for cluster in clusters:
+            if cluster in placed:
+                continue
+            room = (name for name, members in parts.items() if len(members) < DECISION_CLUSTERS_MAX)
+            name = next(room, "") or f"{own_placement(self._policy)}-decision-{len(parts) + 1}"
+            parts.setdefault(name, []).append(cluster)
+            changed.add(name)
+        for name in sorted(changed):
+            await self._decide(name, parts[name])
+
+    async def displace(self, cluster: str) -> bool:
+        """Take a cluster out of our decisions; whether it was there."""
+        mine = [each for each in self._decisions() if cluster in each.clusters]
+        for part in mine:
+            await self._decide(part.name, [each for each in part.clusters if each != cluster])
+        return bool(mine)
+
+    async def leave(self) -> Revision:
+        """Hand the policy back: a plain root with what all clusters have, bound as before."""
+        view = self._view
+        given = set(view.pointers.values())
+        if len(given) > 1:
+            raise StaleError(f"clusters have {len(given)} revisions; finish or abort it first")
+        revision = view.revisions[given.pop()] if given else view.revision
+        plain = plain_object(view.source, spec_of(revision), self._namespace, self._policy)
+        await self._cluster.release(await self._write(plain))
+        for each in view.bindings:
+            await self._cluster.release(await self._bind(each, each.placement, None))
+        for cluster in sorted(view.pointers):
+            await self.point(cluster, None)
+        for part in self._decisions():
+            await self._delete(PLACEMENT_DECISION, part.name)
+        await self._delete(PLACEMENT, own_placement(self._policy))
+        return revision
+
+    async def _delete(self, kind: ResourceKind, name: str) -> None:
+        found = await self._cluster.get(kind, self._namespace, name)
+        if found is not None:
+            await self._cluster.delete(found)
+            (
+                self._shelves.decisions if kind is PLACEMENT_DECISION else self._shelves.placements
+            ).drop(found)
+
+    async def _bind(self, binding: BindingState, placement: str, written: str | None) -> Object:
+        """Point a binding at a placement; a note keeps the one that its author wrote."""
+        head = self._head(PLACEMENT_BINDING, binding.name)
+        ref = {"apiGroup": OCM_CLUSTER, "kind": "Placement", "name": placement}
+        notes = {PLACEMENT_NOTE: written} if written is not None else {}
+        return await self._write({**head, "placementRef": ref}, annotations=notes)
+
+    async def _decide(self, name: str, clusters: list[str]) -> None:
+        """Write one decision: its labels, and then its clusters."""
+        labels = {
+            DECISION_PLACEMENT: own_placement(self._policy),
+            DECISION_GROUP: "",
+            DECISION_INDEX: "0",
+        }
+        head = self._head(PLACEMENT_DECISION, name)
+        head["metadata"]["labels"] = labels
+        made = (await self._cluster.apply(head)).object
+        decisions = [{"clusterName": each, "reason": ""} for each in clusters]
+        written = await self._cluster.write_status(made, {"decisions": decisions})
+        self._shelves.decisions.put(written)
+
+    def _decisions(self) -> tuple[DecisionPart, ...]:
+        return self._shelves.decisions_of(self._namespace, own_placement(self._policy))
+
+    def _head(self, kind: ResourceKind, name: str) -> dict[str, Any]:
+        return {
+            "apiVersion": kind.api_version,
+            "kind": kind.name,
+            "metadata": {"namespace": self._namespace, "name": name},
+        }
+
+    async def _write(
+        self, document: dict[str, Any], *, annotations: dict[str, str] | None = None
+    ) -> Object:
+        if annotations:
+            document["metadata"]["annotations"] = annotations
+        found = (await self._cluster.apply(document, take=Take.OVER)).object
+        if found.kind == POLICY:
+            self._shelves.policies.put(found)
+        elif found.kind == PLACEMENT:
+            self._shelves.placements.put(found)
+        else:
+            self._shelves.bindings.put(found)
+        return found

@@ -1,0 +1,220 @@
+"""One policy on a hub, put together from what the hub holds: what is wanted, given and reported."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+
+import msgspec
+
+from tidegate.kinds.policies.core.compliance import Replica, report_of
+from tidegate.kinds.policies.core.groups import DecisionPart, GroupReading, read_groups
+from tidegate.kinds.policies.core.lint import check_change, check_policy
+from tidegate.kinds.policies.core.names import STAGED, own_placement, revision_map
+from tidegate.kinds.policies.core.revision import (
+    AuthorPolicy,
+    Fields,
+    Revision,
+    is_staged,
+    read_revision,
+    revision_of,
+)
+from tidegate.kinds.policies.hub.shelves import HubShelves
+from tidegate.kinds.policies.wire.hub_doc import (
+    BindingState,
+    ClusterState,
+    author_policy,
+    placement_state,
+    version_of,
+)
+from tidegate.kinds.policies.wire.rollout_doc import PolicyRollout
+from tidegate.kinds.rollouts.core.world import Membership
+from tidegate.model.errors import OutsideError, UserError
+from tidegate.model.problem import Problem, Problems
+from tidegate.model.target import Status, Target
+
+_NO_CLUSTER = "the hub has no ManagedCluster of this name"
+
+
+class PolicyView(msgspec.Struct, frozen=True):
+    """One policy, as of one moment."""
+
+    rollout: PolicyRollout
+    source: AuthorPolicy
+    version: str | None
+    # What the author wants.
+    revision: Revision
+    # None: there is none yet.
+    root: Fields | None
+    # Whether the root looks its content up by pointers.
+    staged: bool
+    # What every cluster has that has the policy at all, while it is not staged.
+    baseline: Revision | None
+    bindings: tuple[BindingState, ...]
+    reading: GroupReading
+    clusters: Mapping[str, ClusterState]
+    pointers: Mapping[str, str]
+    revisions: Mapping[str, Revision]
+    # Decisions of our own.
+    decisions: tuple[DecisionPart, ...]
+    replicas: Mapping[str, Replica]
+    warnings: tuple[Problem, ...] = ()
+
+    @property
+    def members(self) -> list[str]:
+        """The clusters that are in a group."""
+        return list(dict.fromkeys(name for group in self.groups for name in group.clusters))
+
+    @property
+    def groups(self) -> tuple[Membership, ...]:
+        """The groups of all placements."""
+        return self.reading.groups
+
+    @property
+    def given(self) -> Mapping[str, str]:
+        """The revision each cluster gets; pointers mean nothing while nothing looks them up."""
+        return self.pointers if self.staged else {}
+
+    @property
+    def last_good(self) -> str | None:
+        """What most clusters had before the wanted revision; None: nothing is known of it."""
+        if not self.staged:
+            return self.baseline.name if self.baseline is not None else None
+        others = Counter(each for each in self.pointers.values() if each != self.revision.name)
+        return min(others, key=lambda each: (-others[each], each), default=None)
+
+    @property
+    def offline(self) -> frozenset[str]:
+        """Clusters that are there and whose agents are not heard."""
+        return frozenset(each.name for each in self.clusters.values() if each.unreachable)
+
+    def report(self, cluster: str) -> Target:
+        """What one cluster reports of what it was given."""
+        given = self.given.get(cluster)
+        known = self.clusters.get(cluster)
+        revision = self.revisions.get(given) if given is not None else None
+        if given is not None and revision is None:
+            missing = f"ConfigMap {revision_map(self.rollout.policy, given)} is missing or changed"
+            return Target(cluster, Status.Progressing, revision=given, detail=missing)
+        return report_of(
+            cluster,
+            revision,
+            self.replicas.get(cluster),
+            unreachable=known.unreachable if known is not None else _NO_CLUSTER,
+            inform=self.rollout.inform,
+        )
+
+
+def view_of(shelves: HubShelves, rollout: PolicyRollout) -> PolicyView:
+    """One policy; UserError lists why it cannot be staged, OutsideError what cannot be read."""
+    gaps = shelves.gaps()
+    if gaps:
+        raise OutsideError("; ".join(gaps))
+    problems = Problems()
+    written = shelves.policy(rollout.source_namespace, rollout.source_name)
+    where = f"policy/{rollout.source_namespace}/{rollout.source_name}"
+    if written is None:
+        raise UserError((Problem(where, "missing", "write it there, or fix spec.source"),))
+    source = author_policy(written)
+    check_policy(source, problems, (rollout.namespace, rollout.policy))
+    root = shelves.policy(rollout.namespace, rollout.policy)
+    pointers = shelves.pointers(rollout.namespace, rollout.policy)
+    bindings = tuple(_bindings(shelves, rollout, problems))
+    if root is not None and not problems.errors:
+        check_change(root["spec"], source.spec, problems)
+    if shelves.bindings_of(source.namespace, source.name):
+        problems.add(where, "is bound to clusters itself", "unbind it: the root is what is bound")
+    if problems.errors:
+        raise UserError(tuple(problems.errors), where=rollout.origin)
+    staged = root is not None and is_staged(root)
+    baseline = revision_of(root["spec"]) if root is not None and not staged else None
+    _check_root(rollout, root, baseline, pointers)
+    revision = revision_of(source.spec)
+    replicas = shelves.replicas(rollout.name)
+    return PolicyView(
+        rollout=rollout,
+        source=source,
+        version=version_of(written),
+        revision=revision,
+        root=root,
+        staged=staged,
+        baseline=baseline,
+        bindings=bindings,
+        reading=_groups(shelves, rollout, bindings),
+        clusters=shelves.clusters.by_name(),
+        pointers=pointers,
+        revisions=_revisions(shelves, rollout),
+        decisions=shelves.decisions_of(rollout.namespace, own_placement(rollout.policy)),
+        replicas=replicas,
+        warnings=tuple(problems.warnings),
+    )
+
+
+def _check_root(
+    rollout: PolicyRollout,
+    root: Fields | None,
+    baseline: Revision | None,
+    pointers: Mapping[str, str],
+) -> None:
+    """A root that was staged and is no more was rewritten: its content is everywhere by now."""
+    if root is None or baseline is None:
+        return
+    notes = root["metadata"].get("annotations") or {}
+    others = {each for each in pointers.values() if each != baseline.name}
+    if STAGED in notes or others:
+        raise UserError(
+            (
+                Problem(
+                    f"policy/{rollout.namespace}/{rollout.policy}",
+                    "was rewritten by another tool, which reached every cluster at once",
+                    "stop that tool; then `tidegate policies adopt` stages it again",
+                ),
+            )
+        )
+
+
+def _bindings(
+    shelves: HubShelves, rollout: PolicyRollout, problems: Problems
+) -> Iterator[BindingState]:
+    found = shelves.bindings_of(rollout.namespace, rollout.policy)
+    if not any(not each.restricted for each in found):
+        where = f"policy/{rollout.namespace}/{rollout.policy}"
+        problems.add(where, "is bound to no placement", "write a PlacementBinding for it")
+    for each in found:
+        if each.restricted:
+            continue
+        if each.subjects != (f"Policy/{rollout.policy}",):
+            problems.add(
+                f"placementbinding/{each.namespace}/{each.name}",
+                f"binds {', '.join(each.subjects)} together",
+                "give the policy a binding of its own",
+            )
+        yield each
+
+
+def _groups(
+    shelves: HubShelves, rollout: PolicyRollout, bindings: tuple[BindingState, ...]
+) -> GroupReading:
+    names = sorted({each.placement for each in bindings})
+    groups: list[Membership] = []
+    gaps: list[str] = []
+    for name in names:
+        document = shelves.placement(rollout.namespace, name)
+        if document is None:
+            gaps.append(f"placement {name} is missing")
+            continue
+        state = placement_state(document, shelves.decisions_of(rollout.namespace, name))
+        reading = read_groups(state, name if len(names) > 1 else "")
+        groups += reading.groups
+        gaps += reading.gaps
+    return GroupReading(tuple(groups), tuple(gaps))
+
+
+def _revisions(shelves: HubShelves, rollout: PolicyRollout) -> dict[str, Revision]:
+    """The revisions that are kept and unchanged."""
+    found: dict[str, Revision] = {}
+    for document in shelves.revisions_of(rollout.namespace, rollout.name):
+        try:
+            revision = read_revision(document)
+        except ValueError:
+            continue
+        found[revision.name] = revision
+    return found

@@ -1,0 +1,1 @@
+"""A simulated hub: it behaves as a stock one was seen to behave."""

@@ -1,0 +1,156 @@
+"""The agents of one managed cluster: they evaluate policies in their own time, and report.
+
+What they do to objects is kept with uid and generation, and every deletion is noted: that an object
+stays the same while a revision moves is what staging promises.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from tidegate.kinds.policies.core.names import HUB_ERROR
+from tidegate.kinds.policies.core.revision import DEFAULT_MESSAGE, Fields
+from tidegate.model.time import SECOND, Duration, Instant, format_second
+
+# As many entries are kept of each template's history.
+HISTORY_MAX = 10
+# As long as simulated agents took on a real hub.
+DELAY = Duration(SECOND // 2)
+
+
+class ClusterObject(msgspec.Struct):
+    """An object on a managed cluster."""
+
+    uid: int
+    generation: int
+    content: Any
+
+
+class Agent:
+    """What runs on one managed cluster."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        # How long it takes to evaluate what is new.
+        self.delay = DELAY
+        # It evaluates and reports nothing.
+        self.silent = False
+        # Values of `data.value` that it cannot apply, and why.
+        self.fails: dict[str, str] = {}
+        self.objects: dict[str, ClusterObject] = {}
+        # Every object that was deleted, in order.
+        self.deleted: list[str] = []
+        # Every content that any object had, in order.
+        self.applied: list[tuple[Instant, str, Any]] = []
+        self._uid = 0
+        # The spec it is to evaluate for each policy, and when; and the last it evaluated.
+        self._due: dict[str, tuple[Instant, Fields]] = {}
+        self._done: dict[str, Fields] = {}
+        self.history: dict[str, dict[str, list[dict[str, str]]]] = {}
+
+    def see(self, policy: str, spec: Fields | None, now: Instant) -> None:
+        """The policy as the hub has it; None: it is gone."""
+        if self.silent:
+            return
+        if spec is None:
+            if policy in self._done or policy in self._due:
+                self._drop(policy)
+            return
+        due = self._due.get(policy)
+        known = due[1] if due is not None else self._done.get(policy)
+        if known != spec:
+            self._due[policy] = (Instant(now + self.delay), spec)
+
+    def policies(self) -> set[str]:
+        """The policies it knows of."""
+        return {*self._done, *self._due}
+
+    def next_at(self) -> Instant | None:
+        """When it evaluates next."""
+        if self.silent:
+            return None
+        return min((at for at, _ in self._due.values()), default=None)
+
+    def evaluate(self, now: Instant) -> Mapping[str, Any]:
+        """The statuses of policies that it evaluates now."""
+        if self.silent:
+            return {}
+        found: dict[str, Any] = {}
+        for policy, (at, spec) in list(self._due.items()):
+            if at <= now:
+                del self._due[policy]
+                self._done[policy] = spec
+                found[policy] = self._status(policy, spec, now)
+        return found
+
+    def _status(self, policy: str, spec: Fields, now: Instant) -> dict[str, Any]:
+        details = []
+        for template in spec["policy-templates"]:
+            definition = template["objectDefinition"]
+            name = definition["metadata"]["name"]
+            compliant, message = self._template(definition, spec, now)
+            entry = {"lastTimestamp": format_second(now), "message": message}
+            entries = self.history.setdefault(policy, {}).setdefault(name, [])
+            if not entries or entries[0]["message"] != message:
+                entries.insert(0, entry)
+            del entries[HISTORY_MAX:]
+            details.append(
+                {
+                    "templateMeta": {"name": name},
+                    "compliant": compliant,
+                    "history": [dict(each) for each in entries],
+                }
+            )
+        states = {each["compliant"] for each in details}
+        overall = "NonCompliant" if "NonCompliant" in states else "Compliant"
+        return {"compliant": overall, "details": details}
+
+    def _template(self, definition: Fields, spec: Fields, now: Instant) -> tuple[str, str]:
+        error = (definition["metadata"].get("annotations") or {}).get(HUB_ERROR)
+        if error:
+            return "NonCompliant", f"NonCompliant; template-error; {error}"
+        body = definition["spec"]
+        enforced = (spec.get("remediationAction") or body.get("remediationAction")) == "enforce"
+        wrong = [
+            words
+            for each in body["object-templates"]
+            if (words := self._object(each["objectDefinition"], enforced, now))
+        ]
+        state = "NonCompliant" if wrong else "Compliant"
+        said = f"{state}; violation - {wrong[0]}" if wrong else f"{state}; notification - as wanted"
+        own = (body.get("customMessage") or {}).get(state.lower(), "")
+        message = own.replace(DEFAULT_MESSAGE, said) if own else said
+        return state, message if message.startswith(f"{state}; ") else f"{state}; {message}"
+
+    def _object(self, wanted: Fields, enforced: bool, now: Instant) -> str:
+        """What is wrong with an object; empty: nothing."""
+        name = f"{wanted['kind']}/{wanted['metadata']['name']}"
+        there = self.objects.get(name)
+        if there is not None and there.content == wanted:
+            return ""
+        if not enforced:
+            return f"{name} differs"
+        value = str((wanted.get("data") or {}).get("value"))
+        if value in self.fails:
+            return f"{name}: {self.fails[value]}"
+        if there is None:
+            self._uid += 1
+            self.objects[name] = ClusterObject(self._uid, 1, wanted)
+        else:
+            there.content, there.generation = wanted, there.generation + 1
+        self.applied.append((now, name, wanted))
+        return ""
+
+    def _drop(self, policy: str) -> None:
+        """The policy is gone: what it made is deleted."""
+        self._due.pop(policy, None)
+        spec = self._done.pop(policy, None) or {}
+        self.history.pop(policy, None)
+        for template in spec.get("policy-templates") or ():
+            body = template["objectDefinition"].get("spec")
+            for each in body.get("object-templates") or () if isinstance(body, Mapping) else ():
+                wanted = each["objectDefinition"]
+                name = f"{wanted['kind']}/{wanted['metadata']['name']}"
+                if self.objects.pop(name, None) is not None:
+                    self.deleted.append(name)

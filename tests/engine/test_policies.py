@@ -1,0 +1,433 @@
+"""Policies on a simulated hub, in virtual time: revisions go out group by group, and are proved."""
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+import pytest
+
+from tests.hub_stage import NAME, OBJECT, PARTITION, HubStage, Worker, strategy
+from tidegate.journal.facts import Mode
+from tidegate.kubernetes.port import CONFIG_MAP, PLACEMENT, PLACEMENT_BINDING, POLICY, ROLLOUT
+from tidegate.model.errors import OutsideError
+from tidegate.model.time import SECOND, Instant
+
+Story = Callable[[HubStage, Worker], Coroutine[Any, Any, None]]
+MINUTE = 60.0
+
+
+def play(story: Story, stage: HubStage | None = None) -> HubStage:
+    """A story, with a worker from its beginning."""
+    stage = stage or HubStage()
+    worker = stage.start()
+    asyncio.run(story(stage, worker))
+    return stage
+
+
+def first_given(stage: HubStage, value: str) -> dict[str, float]:
+    """When each cluster first had a value, in minutes since the start."""
+    start = min(at for agent in stage.hub.agents.values() for at, *_ in agent.applied)
+    return {
+        name: (at - start) / SECOND / 60
+        for name, agent in stage.hub.agents.items()
+        for at, _, content in reversed(agent.applied)
+        if content["data"]["value"] == value
+    }
+
+
+def adopted(value: str = "1") -> HubStage:
+    """A policy that every cluster has already, plain and enforced by its author."""
+    stage = HubStage()
+    stage.write(value, "policies")
+    stage.pass_time(60)
+    assert set(stage.values().values()) == {value}
+    return stage
+
+
+def snapshot(stage: HubStage) -> dict[str, tuple[int, int]]:
+    """The uid and generation of the object on every cluster."""
+    return {
+        name: (agent.objects[OBJECT].uid, agent.objects[OBJECT].generation)
+        for name, agent in stage.hub.agents.items()
+    }
+
+
+def test_a_new_policy_goes_from_dev_to_prod_with_soak() -> None:
+    """No group begins before the one before it has soaked; clusters not reached have nothing."""
+
+    async def story(stage: HubStage, worker: Worker) -> None:
+        await worker.live(2 * MINUTE)
+        assert set(stage.values()) == {"dev-1", "dev-2"}
+        assert not stage.hub.api.records.get((POLICY, "prod-1", NAME))
+        await worker.live(60 * MINUTE)
+        assert set(stage.values().values()) == {"1"}
+        assert len(stage.values()) == 6
+        assert worker.summary() == "Succeeded"
+
+    stage = play(story)
+    given = first_given(stage, "1")
+    assert max(given["dev-1"], given["dev-2"]) + 5 <= given["stage-1"]
+    assert given["stage-2"] + 5 <= given["prod-1"]
+
+
+def test_a_revision_moves_and_the_object_stays_the_same_one() -> None:
+    """Its uid is kept, it is never deleted, and it changes once on each cluster."""
+
+    async def story(stage: HubStage, worker: Worker) -> None:
+        await worker.live(60 * MINUTE)
+        before = snapshot(stage)
+        stage.write("2")
+        await worker.live(2 * MINUTE)
+        assert stage.values() == {
+            **{f"dev-{at}": "2" for at in (1, 2)},
+            **{f"{env}-{at}": "1" for env in ("stage", "prod") for at in (1, 2)},
+        }
+        await worker.live(60 * MINUTE)
+        assert set(stage.values().values()) == {"2"}
+        assert snapshot(stage) == {name: (uid, gen + 1) for name, (uid, gen) in before.items()}
+
+    stage = play(story)
+    assert not any(agent.deleted for agent in stage.hub.agents.values())
+
+
+def test_a_failing_revision_stays_in_the_canary() -> None:
+    """At its deadline it has failed, by what the agent says; no other group ever gets it."""
+
+    async def story(stage: HubStage, worker: Worker) -> None:
+        await worker.live(60 * MINUTE)
+        stage.hub.agents["dev-1"].fails["2"] = "quota exceeded"
+        stage.write("2")
+        await worker.live(19 * MINUTE)
+        assert worker.summary() == "Progressing"
+        assert worker.part.state.reports["dev-1"].detail.endswith("quota exceeded")
+        await worker.live(180 * MINUTE)
+        assert worker.summary() == "Failed"
+        assert worker.part.state.reports["dev-1"].status.name == "Failed"
+        assert {name for name, value in stage.values().items() if value == "2"} == {"dev-2"}
+
+    play(story)
+
+
+def test_a_failing_revision_is_rolled_back_where_that_is_wanted() -> None:
+    """To what was good before."""
+
+    async def story(stage: HubStage, worker: Worker) -> None:
+        await worker.live(60 * MINUTE)
+        stage.declare(rolloutStrategy=strategy(onFailure="rollback"))
+        stage.hub.agents["dev-1"].fails["2"] = "quota exceeded"
+        stage.write("2")
+        await worker.live(10 * MINUTE)
+        assert stage.values()["dev-2"] == "2"
+        await worker.live(60 * MINUTE)
+        assert set(stage.values().values()) == {"1"}
+
+    play(story)
+
+
+def test_a_silent_agent_never_succeeds_and_times_out() -> None:
+    """However compliant the hub still calls it."""
+
+    async def story(stage: HubStage, worker: Worker) -> None:
+        await worker.live(60 * MINUTE)
+        stage.hub.agents["dev-1"].silent = True
+        stage.write("2")
+        for _ in range(25):
+            await worker.live(MINUTE)
+            replica = stage.hub.api.document(stage.hub.api.records[POLICY, "dev-1", NAME])
+            assert replica["status"]["compliant"] == "Compliant"
+            assert worker.part.state.reports["dev-1"].status.name == "Progressing"
+        assert worker.summary() == "Failed"
+        assert {name for name, value in stage.values().items() if value == "2"} == {"dev-2"}
+        # It comes back: now it is proved.
+        stage.hub.agents["dev-1"].silent = False
+        await worker.live(MINUTE)
+        assert worker.part.state.reports["dev-1"].status.name == "Succeeded"
+
+    play(story)
+
+
+def test_an_unreachable_cluster_starts_its_soak_again_and_a_later_one_changes_nothing() -> None:
+    """Within the soak it is no success; after it, the rollout goes on."""
+
+    async def story(stage: HubStage, worker: Worker) -> None:
+        await worker.live(2 * MINUTE)
+        assert worker.part.state.reports["dev-1"].status.name == "Succeeded"
+        stage.hub.put_cluster("dev-1", {"env": "dev"}, available=False)
+        await worker.live(4 * MINUTE)
+        assert worker.part.state.reports["dev-1"].status.name == "Progressing"
+        stage.hub.put_cluster("dev-1", {"env": "dev"})
+        await worker.live(4 * MINUTE)
+        assert "stage-1" not in stage.values()
+        await worker.live(2 * MINUTE)
+        assert "stage-1" in stage.values()
+        stage.hub.put_cluster("dev-1", {"env": "dev"}, available=False)
+        await worker.live(60 * MINUTE)
+        assert worker.summary() == "Succeeded"
+
+    play(story)
+
+
+def test_a_taint_that_comes_and_goes_removes_nothing() -> None:
+    """The scheduler takes the cluster out of its decisions; ours keep it."""
+
+    async def story(stage: HubStage, worker: Worker) -> None:
+        await worker.live(60 * MINUTE)
+        before = snapshot(stage)
+        stage.hub.put_cluster("prod-1", {"env": "prod"}, taint="unreachable", available=False)
+        await worker.live(10 * MINUTE)
+        stage.hub.put_cluster("prod-1", {"env": "prod"})
+        await worker.live(10 * MINUTE)
+        assert snapshot(stage) == before
+
+    stage = play(story)
+    assert not stage.hub.agents["prod-1"].deleted
+
+
+def test_a_new_revision_in_the_middle_starts_again_from_the_first_group() -> None:
+    """Where the older one has failures; it leaves no cluster behind."""
+
+    async def story(stage: HubStage, worker: Worker) -> None:
+        await worker.live(60 * MINUTE)
+        stage.hub.agents["dev-1"].fails["2"] = "quota exceeded"
+        stage.write("2")
+        await worker.live(2 * MINUTE)
+        stage.write("3")
+        await worker.live(60 * MINUTE)
+        assert set(stage.values().values()) == {"3"}
+        assert worker.summary() == "Succeeded"
+
+    stage = play(story)
+    assert not any(
+        content["data"]["value"] == "2"
+        for name, agent in stage.hub.agents.items()
+        if not name.startswith("dev")
+        for _, _, content in agent.applied
+    )
+
+
+def test_clusters_join_and_leave() -> None:
+    """One that joins gets the last good revision at once; one that leaves loses the policy."""
+
+    async def story(stage: HubStage, worker: Worker) -> None:
+        await worker.live(60 * MINUTE)
+        stage.hub.add("prod-3", {"env": "prod"})
+        await worker.live(MINUTE)
+        assert stage.values()["prod-3"] == "1"
+        stage.hub.drop_cluster("dev-2")
+        await worker.live(MINUTE)
+        assert (POLICY, "dev-2", NAME) not in stage.hub.api.records
+        assert len(stage.values()) == 6
+        pointers = stage.hub.api.records[CONFIG_MAP, "policies", "tidegate-pointers-dev-2"]
+        assert not stage.hub.api.document(pointers).get("data")
+
+    stage = play(story)
+    assert stage.hub.agents["dev-2"].deleted == [OBJECT]
+
+
+def test_a_cluster_that_joins_a_later_group_waits_for_it() -> None:
+    """It has nothing until its group is reached, and no error either."""
+
+    async def story(stage: HubStage, worker: Worker) -> None:
+        await worker.live(2 * MINUTE)
+        stage.hub.add("prod-3", {"env": "prod"})
+        await worker.live(2 * MINUTE)
+        assert (POLICY, "prod-3", NAME) not in stage.hub.api.records
+        await worker.live(60 * MINUTE)
+        assert stage.values()["prod-3"] == "1"
+
+    play(story)
+
+
+def test_a_half_written_set_of_decisions_removes_nobody() -> None:
+    """Nor does it move a cluster to another group."""
+
+    async def story(stage: HubStage, worker: Worker) -> None:
+        await worker.live(60 * MINUTE)
+        before = snapshot(stage)
+        stage.hub.stops_after = 1
+        stage.hub.drop_cluster("dev-1")
+        await worker.live(5 * MINUTE)
+        assert snapshot(stage) == before
+        assert not worker.part.state.complete
+        stage.hub.stops_after = None
+        await worker.live(5 * MINUTE)
+        assert worker.part.state.complete
+
+    stage = play(story)
+    assert stage.hub.agents["dev-1"].deleted == [OBJECT]
+    assert not stage.hub.agents["stage-1"].deleted
+
+
+def test_adopting_changes_nothing_on_any_cluster() -> None:
+    """The same uid and generation, with the same content as before."""
+
+    async def story(stage: HubStage, worker: Worker) -> None:
+        before = snapshot(stage)
+        assert await worker.fleet.adopt(PARTITION) == "6 clusters keep what they have"
+        stage.pass_time(60)
+        assert snapshot(stage) == before
+        assert await worker.fleet.adopt(PARTITION) == "already staged"
+        # And what they have is proved now.
+        result = await worker.live(10 * MINUTE)
+        assert result.plan is not None
+        assert snapshot(stage) == before
+        assert {each.status.name for each in worker.part.state.reports.values()} == {"Succeeded"}
+
+    stage = play(story, adopted())
+    assert not any(agent.deleted for agent in stage.hub.agents.values())
+
+
+def test_leaving_changes_nothing_on_any_cluster() -> None:
+    """The root is the author's plain policy again, bound as before, and nothing of ours is left."""
+
+    async def story(stage: HubStage, worker: Worker) -> None:
+        before = snapshot(stage)
+        await worker.fleet.adopt(PARTITION)
+        stage.pass_time(60)
+        assert (await worker.fleet.leave(PARTITION)).startswith("handed back at ")
+        stage.pass_time(60)
+        assert snapshot(stage) == before
+        documents = stage.hub.api.document
+        root = documents(stage.hub.api.records[POLICY, "policies", "web"])
+        source = documents(stage.hub.api.records[POLICY, "web-source", "web"])
+        assert root["spec"] == source["spec"]
+        assert not root["metadata"].get("annotations")
+        binding = documents(stage.hub.api.records[PLACEMENT_BINDING, "policies", "web"])
+        assert binding["placementRef"]["name"] == "fleet"
+        assert (PLACEMENT, "policies", "tidegate-web") not in stage.hub.api.records
+
+    stage = play(story, adopted())
+    assert not any(agent.deleted for agent in stage.hub.agents.values())
+
+
+def test_an_edit_after_adoption_reaches_no_cluster_before_its_turn() -> None:
+    """The plain policy is taken over with the first move, and only dev moves."""
+
+    async def story(stage: HubStage, worker: Worker) -> None:
+        stage.write("2")
+        await worker.live(2 * MINUTE)
+        assert {name for name, value in stage.values().items() if value == "2"} == {
+            "dev-1",
+            "dev-2",
+        }
+        await worker.live(60 * MINUTE)
+        assert set(stage.values().values()) == {"2"}
+
+    stage = play(story, adopted())
+    assert not any(agent.deleted for agent in stage.hub.agents.values())
+
+
+def test_observing_writes_nothing() -> None:
+    """Not even what would be taken over."""
+
+    async def story(stage: HubStage, worker: Worker) -> None:
+        stage.write("2")
+        stage.hub.settle()
+        before = stage.hub.api.version
+        await worker.live(30 * MINUTE, Mode.OBSERVE)
+        assert stage.hub.api.version == before
+
+    play(story, adopted())
+
+
+def test_a_worker_that_dies_anywhere_gives_nothing_twice() -> None:
+    """Another goes on from the journal and the hub."""
+    stage = HubStage()
+
+    async def story(stage: HubStage, worker: Worker) -> None:
+        for _ in range(40):
+            await worker.round()
+            stage.clock.at = Instant(stage.clock.at + 30 * SECOND)
+            worker = stage.start()
+        await worker.live(60 * MINUTE)
+        assert worker.summary() == "Succeeded"
+
+    play(story, stage)
+    assert all(len(agent.applied) == 1 for agent in stage.hub.agents.values())
+
+
+def test_approvals_of_the_document_open_their_groups() -> None:
+    """Groups that are not approved get nothing; what is approved for a version counts for it."""
+    manual = {"type": "manualPerGroup", "manualPerGroup": {"progressDeadline": "20m"}}
+    stage = HubStage(rolloutStrategy=manual)
+
+    async def story(stage: HubStage, worker: Worker) -> None:
+        await worker.live(5 * MINUTE)
+        assert stage.values() == {}
+        approved = [{"groupName": "prod", "rolloutApproved": True}]
+        stage.declare(rolloutStrategy=manual, decisionGroups=approved, approvalsForVersion="9")
+        await worker.live(5 * MINUTE)
+        assert stage.values() == {}
+        stage.declare(rolloutStrategy=manual, decisionGroups=approved)
+        await worker.live(5 * MINUTE)
+        assert set(stage.values()) == {"prod-1", "prod-2"}
+        stage.declare(rolloutStrategy=manual)
+        stage.hub.add("prod-3", {"env": "prod"})
+        await worker.live(5 * MINUTE)
+        assert set(stage.values()) == {"prod-1", "prod-2"}
+
+    play(story, stage)
+
+
+def test_a_pause_in_the_document_holds_and_its_end_goes_on() -> None:
+    """Nothing starts in between."""
+
+    async def story(stage: HubStage, worker: Worker) -> None:
+        await worker.live(2 * MINUTE)
+        stage.declare(paused=True)
+        await worker.live(60 * MINUTE)
+        assert set(stage.values()) == {"dev-1", "dev-2"}
+        stage.declare()
+        await worker.live(60 * MINUTE)
+        assert len(stage.values()) == 6
+
+    play(story)
+
+
+async def refused(worker: Worker) -> str:
+    with pytest.raises(OutsideError) as error:
+        await worker.fleet.observe(PARTITION)
+    return str(error.value)
+
+
+def test_what_cannot_be_staged_is_refused_with_its_reason() -> None:
+    """And nothing is written."""
+
+    async def story(stage: HubStage, worker: Worker) -> None:
+        await worker.live(60 * MINUTE)
+        before = stage.values()
+        stage.write("2", remediationAction="inform")
+        assert "spec.remediationAction" in await refused(worker)
+        stage.write("2")
+        stage.write("2", "policies")
+        assert "was rewritten by another tool" in await refused(worker)
+        stage.hub.drop(POLICY, "web-source", "web")
+        assert "policy/web-source/web: missing" in await refused(worker)
+        assert before == dict.fromkeys(before, "1")
+
+    play(story)
+
+
+def test_a_rollout_that_cannot_be_read_or_is_declared_twice_is_refused() -> None:
+    """It is listed, so that people see it."""
+
+    async def story(stage: HubStage, worker: Worker) -> None:
+        stage.declare(paused="yes")
+        assert await worker.fleet.partitions() == [PARTITION]
+        assert "spec.paused" in await refused(worker)
+        stage.declare()
+        note = "{namespace: policies, rolloutStrategy: {type: All}}"
+        stage.hub.put(
+            POLICY,
+            "web-source",
+            "web",
+            metadata={"annotations": {"tidegate.dev/rollout": note}},
+            spec={"disabled": False, "policy-templates": []},
+        )
+        assert await worker.fleet.partitions() == [PARTITION]
+        assert "2 rollouts are declared" in await refused(worker)
+        stage.hub.drop(ROLLOUT, "policies", "web")
+        assert await worker.fleet.partitions() == [PARTITION]
+        assert "spec.policy-templates: missing" in await refused(worker)
+
+    play(story)

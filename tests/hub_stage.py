@@ -1,0 +1,176 @@
+"""A stage for policies: a simulated hub, virtual time, and a worker that can be started anew."""
+
+from typing import Any
+
+from tests.engine.stage import TERM, VirtualClock
+from tests.policies import body, spec, template
+from tidegate.engine.brakes.book import BrakeBook
+from tidegate.engine.breaker import Breaker
+from tidegate.engine.execute import Executor, Limits
+from tidegate.engine.journal import Journal
+from tidegate.engine.others import OtherStates
+from tidegate.engine.partition import PartitionState
+from tidegate.engine.round import Desk, Round, RoundResult
+from tidegate.journal.facts import Mode
+from tidegate.kinds.policies.fleet import PolicyFleet
+from tidegate.kinds.policies.kind import PolicyKind
+from tidegate.kinds.policies.simulated.hub import SimulatedHub
+from tidegate.kinds.rollouts.core.journal.state import RolloutState
+from tidegate.kinds.rollouts.rules import RolloutRules
+from tidegate.kubernetes.port import PLACEMENT, PLACEMENT_BINDING, POLICY, ROLLOUT
+from tidegate.model.time import SECOND, Instant, parse_instant
+from tidegate.store.client.memory import MemoryStore
+
+PARTITION = "policies/policies.web"
+NAME = "policies.web"
+OBJECT = "ConfigMap/web"
+GROUPS = ("dev", "stage", "prod")
+# No story here is longer.
+STEPS_MAX = 600
+
+
+def strategy(**more: Any) -> dict[str, Any]:
+    """Group after group, each success for five minutes, within twenty."""
+    limits = {"minSuccessTime": "5m", "progressDeadline": "20m"}
+    return {"type": "ProgressivePerGroup", "progressivePerGroup": limits, **more}
+
+
+class HubStage:
+    """A hub with clusters in three groups, and a policy with a rollout."""
+
+    def __init__(self, each: int = 2, **rollout: Any) -> None:
+        self.clock = VirtualClock(parse_instant("2026-01-05T10:00:00Z"))
+        self.hub = SimulatedHub(self.clock)
+        self.store = MemoryStore()
+        self.lives = 0
+        for env in GROUPS:
+            for at in range(1, each + 1):
+                self.hub.add(f"{env}-{at}", {"env": env})
+        selectors = [
+            {
+                "groupName": env,
+                "groupClusterSelector": {"labelSelector": {"matchLabels": {"env": env}}},
+            }
+            for env in GROUPS
+        ]
+        self.hub.put(
+            PLACEMENT,
+            "policies",
+            "fleet",
+            spec={"decisionStrategy": {"groupStrategy": {"decisionGroups": selectors}}},
+        )
+        self.bind("fleet")
+        self.write("1")
+        self.declare(**rollout)
+
+    def bind(self, placement: str) -> None:
+        """The author binds the root to a placement."""
+        self.hub.put(
+            PLACEMENT_BINDING,
+            "policies",
+            "web",
+            placementRef={
+                "apiGroup": "cluster.open-cluster-management.io",
+                "kind": "Placement",
+                "name": placement,
+            },
+            subjects=[
+                {"apiGroup": "policy.open-cluster-management.io", "kind": "Policy", "name": "web"}
+            ],
+        )
+
+    def declare(self, **rollout: Any) -> None:
+        """A person writes the Rollout."""
+        fields = {
+            "policy": "web",
+            "source": {"namespace": "web-source"},
+            "rolloutStrategy": strategy(),
+            **rollout,
+        }
+        self.hub.put(ROLLOUT, "policies", "web", spec=fields)
+
+    def write(self, value: str, namespace: str = "web-source", **more: Any) -> None:
+        """The author writes a revision; in `policies`, as the plain root."""
+        wanted = spec(template(spec=body(value)), **more)
+        self.hub.put(POLICY, namespace, "web", spec=wanted)
+
+    def start(self) -> "Worker":
+        """A worker, which knows nothing but the journal."""
+        self.lives += 1
+        return Worker(self, f"worker-{self.lives}")
+
+    def values(self) -> dict[str, str]:
+        """What every cluster has."""
+        return {
+            name: str(agent.objects[OBJECT].content["data"]["value"])
+            for name, agent in self.hub.agents.items()
+            if OBJECT in agent.objects
+        }
+
+    def pass_time(self, seconds: float) -> None:
+        """Let time pass on the hub, with no worker."""
+        end = Instant(self.clock.at + int(seconds * SECOND))
+        while True:
+            self.hub.settle()
+            due = self.hub.next_at()
+            if due is None or due > end:
+                break
+            self.clock.at = max(due, self.clock.at)
+        self.clock.at = end
+        self.hub.settle()
+
+
+class Worker:
+    """One life of a worker."""
+
+    def __init__(self, stage: HubStage, name: str) -> None:
+        self._stage = stage
+        self._name = name
+        self.fleet = PolicyFleet(stage.hub.client(), fresh_s=0.0)
+        self.kind = PolicyKind(self.fleet)
+        self.part: PartitionState[RolloutState] = PartitionState(
+            stage.store, PARTITION, RolloutRules()
+        )
+        self._breaker = Breaker()
+        self.last: RoundResult | None = None
+
+    async def round(self, mode: Mode = Mode.ACT) -> RoundResult:
+        """One round under a lease."""
+        stage = self._stage
+        stage.hub.settle()
+        lease = stage.store.lease(PARTITION, self._name, stage.clock.now(), TERM)
+        assert lease is not None
+        desk = Desk(
+            BrakeBook(stage.store),
+            Journal(stage.store),
+            Executor(Limits(), self._breaker),
+            stage.clock,
+            OtherStates(stage.store).of(self.part.rules),
+        )
+        self.last = await Round(desk, self.kind, self.part, lease, mode).run()
+        stage.hub.settle()
+        return self.last
+
+    async def live(self, seconds: float, mode: Mode = Mode.ACT) -> RoundResult:
+        """Rounds until so much time has passed, or nothing more will happen."""
+        clock = self._stage.clock
+        end = Instant(clock.at + int(seconds * SECOND))
+        for _ in range(STEPS_MAX):
+            result = await self.round(mode)
+            moments = [result.recheck_at, self._stage.hub.next_at()]
+            later = [each for each in moments if each is not None and each > clock.at]
+            if not later and not result.done:
+                return result
+            step = min(later, default=clock.at)
+            if step > end:
+                clock.at = end
+                return result
+            clock.at = step
+        raise AssertionError("the story does not end")
+
+    def summary(self) -> str:
+        """What the last plan says of the whole."""
+        assert self.last is not None
+        assert self.last.plan is not None
+        word: str = self.last.plan.summary.value
+        return word
