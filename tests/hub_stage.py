@@ -18,8 +18,10 @@ from tidegate.kinds.policies.simulated.hub import SimulatedHub
 from tidegate.kinds.rollouts.core.journal.state import RolloutState
 from tidegate.kinds.rollouts.rules import RolloutRules
 from tidegate.kubernetes.port import PLACEMENT, PLACEMENT_BINDING, POLICY, ROLLOUT
+from tidegate.machine.clock import Clock
 from tidegate.model.time import SECOND, Instant, parse_instant
 from tidegate.store.client.memory import MemoryStore
+from tidegate.store.port import Store
 
 PARTITION = "policies/policies.web"
 NAME = "policies.web"
@@ -38,10 +40,12 @@ def strategy(**more: Any) -> dict[str, Any]:
 class HubStage:
     """A hub with clusters in three groups, and a policy with a rollout."""
 
-    def __init__(self, each: int = 2, **rollout: Any) -> None:
+    def __init__(
+        self, each: int = 2, clock: Clock | None = None, store: Store | None = None, **rollout: Any
+    ) -> None:
         self.clock = VirtualClock(parse_instant("2026-01-05T10:00:00Z"))
-        self.hub = SimulatedHub(self.clock)
-        self.store = MemoryStore()
+        self.hub = SimulatedHub(clock or self.clock)
+        self.store = store or MemoryStore()
         self.lives = 0
         for env in GROUPS:
             for at in range(1, each + 1):

@@ -51,6 +51,7 @@ _STARTS = (
     "tidegate.kinds.integrations.start:start",
     "tidegate.kinds.upgrades.start:start",
     "tidegate.kinds.promotions.start:start",
+    "tidegate.kinds.policies.start:start",
 )
 
 

@@ -1,11 +1,14 @@
 """The table of verbs and kinds in the docs is true: every cell of it is run."""
 
+import asyncio
 import gzip
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
+from tests.hub_stage import PARTITION as POLICY
+from tests.hub_stage import HubStage
 from tests.kept import PARTITION, Kept, play
 from tests.property.promotion_histories import History
 from tidegate.cli.main import cli
@@ -32,6 +35,8 @@ SUBJECTS = {
     ),
     # Of no earlier version is there a journal of namespaces: it is made here.
     "namespaces": Subject("", PARTITION, "canary", "terraform-resources/ter-int-dev"),
+    # Nor of policies.
+    "policies": Subject("", POLICY, "dev", "dev-1"),
     "upgrades": Subject("upgrades-strict", "upgrades/prod/o-payments", "prod", "pay-prod-1"),
     # Of no earlier version is there a journal of promotions: it is made here.
     "promotions": Subject("", "promotions/p", "prod", "first"),
@@ -95,7 +100,24 @@ def namespace_journal(partition: str, database: Path) -> bytes:
     return database.read_bytes()
 
 
-MADE = {"promotions": promotion_journal, "namespaces": namespace_journal}
+def policy_journal(_partition: str, database: Path) -> bytes:
+    """A policy that goes out by hand: one group was approved, and has it."""
+    store = open_store(str(database))
+    manual = {"type": "ManualPerGroup", "manualPerGroup": {"progressDeadline": "20m"}}
+    approved = [{"groupName": "dev", "rolloutApproved": True}]
+    stage = HubStage(store=store, rolloutStrategy=manual, decisionGroups=approved)
+    try:
+        asyncio.run(stage.start().live(60))
+    finally:
+        store.close()
+    return database.read_bytes()
+
+
+MADE = {
+    "namespaces": namespace_journal,
+    "policies": policy_journal,
+    "promotions": promotion_journal,
+}
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ import pytest
 from tests.hub_stage import NAME, OBJECT, PARTITION, HubStage, Worker, strategy
 from tidegate.journal.facts import Mode
 from tidegate.kubernetes.port import CONFIG_MAP, PLACEMENT, PLACEMENT_BINDING, POLICY, ROLLOUT
-from tidegate.model.errors import OutsideError
+from tidegate.model.errors import OutsideError, UserError
 from tidegate.model.time import SECOND, Instant
 
 Story = Callable[[HubStage, Worker], Coroutine[Any, Any, None]]
@@ -263,10 +263,14 @@ def test_adopting_changes_nothing_on_any_cluster() -> None:
 
     async def story(stage: HubStage, worker: Worker) -> None:
         before = snapshot(stage)
-        assert await worker.fleet.adopt(PARTITION) == "6 clusters keep what they have"
+        revision = await worker.fleet.adopt(PARTITION)
         stage.pass_time(60)
         assert snapshot(stage) == before
-        assert await worker.fleet.adopt(PARTITION) == "already staged"
+        view = await worker.fleet.view(PARTITION)
+        assert view.staged
+        assert set(view.pointers.values()) == {revision}
+        assert len(view.pointers) == 6
+        await worker.fleet.adopt(PARTITION)
         # And what they have is proved now.
         result = await worker.live(10 * MINUTE)
         assert result.plan is not None
@@ -284,7 +288,10 @@ def test_leaving_changes_nothing_on_any_cluster() -> None:
         before = snapshot(stage)
         await worker.fleet.adopt(PARTITION)
         stage.pass_time(60)
-        assert (await worker.fleet.leave(PARTITION)).startswith("handed back at ")
+        with pytest.raises(UserError, match="paused is not true"):
+            await worker.fleet.leave(PARTITION)
+        stage.declare(paused=True)
+        assert await worker.fleet.leave(PARTITION) == (await worker.fleet.view(PARTITION)).last_good
         stage.pass_time(60)
         assert snapshot(stage) == before
         documents = stage.hub.api.document

@@ -82,6 +82,13 @@ _OWNERS: Table = {
     "upgrades": ("tidegate.cli.main:upgrades", "Declare, check and forecast upgrades of clusters"),
 }
 
+_POLICIES: Table = {
+    "policies": (
+        "tidegate.kinds.policies.cli.policies:policies",
+        "Plan, take over and hand back policies of a hub",
+    ),
+}
+
 _MERGE_REQUESTS: Table = {
     "promote": (
         "tidegate.kinds.promotions.cli.promote:promote",
@@ -138,6 +145,7 @@ SECTIONS: dict[str, Table] = {
     "Change": _CHANGE,
     "Stop": _STOP,
     "Upgrades, for owners of clusters": _OWNERS,
+    "Policies of Open Cluster Management": _POLICIES,
     "Merge requests": _MERGE_REQUESTS,
     "Run it": _RUN,
     "Tools": _TOOLS,

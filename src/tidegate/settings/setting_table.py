@@ -249,6 +249,13 @@ _INTEGRATIONS = (
         help="Instead of KUBECONFIG; several files as there.",
     ),
     Setting(
+        name="hub",
+        flag="--hub",
+        form=SettingForm.TEXT,
+        default="",
+        help="The kubeconfig of a hub of Open Cluster Management: roll its policies out.",
+    ),
+    Setting(
         name="contexts",
         flag="--context-of",
         form=SettingForm.TEXTS,

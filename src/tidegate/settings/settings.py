@@ -65,6 +65,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     bundle: str
     revision: str
     kubeconfig: str
+    hub: str
     contexts: tuple[str, ...]
     image: str
     parameters: tuple[str, ...]

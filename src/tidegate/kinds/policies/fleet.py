@@ -15,15 +15,16 @@ from tidegate.kinds.policies.core.names import full_name
 from tidegate.kinds.policies.core.requests import requests_of
 from tidegate.kinds.policies.hub.mirror import FRESH_S, Shelf
 from tidegate.kinds.policies.hub.shelves import HubShelves
-from tidegate.kinds.policies.hub.stage import PolicyStage
 from tidegate.kinds.policies.hub.view import PolicyView, view_of
+from tidegate.kinds.policies.hub.writer import HubWriter
 from tidegate.kinds.policies.wire.hub_doc import root_of
 from tidegate.kinds.policies.wire.rollout_doc import GroupKeeping, PolicyRollout
 from tidegate.kinds.rollouts.core.journal.facts import RolloutDeclared, RolloutTask
 from tidegate.kinds.rollouts.fleet import Observation
 from tidegate.kubernetes.port import Cluster, Object, ObjectRefusedError
-from tidegate.model.errors import OutsideError, StaleError, UserError
+from tidegate.model.errors import NotFoundError, OutsideError, StaleError, UserError
 from tidegate.model.plan import ChangeKind
+from tidegate.model.problem import Problem, nearest_or_all
 
 WORD = "policies"
 # Deadlines are weighed with every look: silence is no event.
@@ -59,7 +60,7 @@ class PolicyFleet:
 
     async def observe(self, partition: str) -> PolicyObservation:
         """What is declared, and what every cluster reports of what it was given."""
-        view = await self.view(partition)
+        view = await self._seen(partition)
         rollout = view.rollout
         named = [*view.members, *sorted(view.given.keys() - set(view.members))]
         declared = RolloutDeclared(
@@ -92,16 +93,16 @@ class PolicyFleet:
     async def act(self, partition: str, task: RolloutTask) -> str:
         """Move one cluster's pointer, or take the policy from a cluster that left."""
         async with self._locks[partition]:
-            view = await self.view(partition)
-            stage = PolicyStage(self._hub, self._shelves, view)
+            view = await self._seen(partition)
+            writer = HubWriter(self._hub, self._shelves, view)
             try:
                 if task.change.kind is ChangeKind.REMOVE:
-                    return await self._remove(stage, view, task.target)
-                return await self._give(stage, view, task)
+                    return await self._remove(writer, view, task.target)
+                return await self._give(writer, view, task)
             except ObjectRefusedError as error:
                 raise ActRefusedError(str(error)) from None
 
-    async def _give(self, stage: PolicyStage, view: PolicyView, task: RolloutTask) -> str:
+    async def _give(self, writer: HubWriter, view: PolicyView, task: RolloutTask) -> str:
         wanted, cluster = task.change.revision, task.target
         if cluster not in view.members and cluster not in view.given:
             raise StaleError(f"{cluster} is in no group any more")
@@ -110,58 +111,65 @@ class PolicyFleet:
             known[view.baseline.name] = view.baseline
         if wanted not in known:
             raise StaleError(f"revision {wanted} is neither the author's nor kept on the hub")
-        await stage.keep(known[wanted])
+        await writer.keep(known[wanted])
         adopted = not view.staged
         if adopted:
-            await stage.adopt()
-        await stage.point(cluster, wanted)
-        await stage.place([cluster])
+            await writer.adopt()
+        await writer.point(cluster, wanted)
+        await writer.place([cluster])
         return "policy adopted, pointer moved" if adopted else "pointer moved"
 
-    async def _remove(self, stage: PolicyStage, view: PolicyView, cluster: str) -> str:
+    async def _remove(self, writer: HubWriter, view: PolicyView, cluster: str) -> str:
         if not view.reading.complete:
             raise OutsideError("; ".join(view.reading.gaps))
         if cluster in view.members:
             raise StaleError(f"{cluster} is in a group again")
-        was_there = await stage.displace(cluster)
+        was_there = await writer.displace(cluster)
         if cluster in view.pointers:
-            await stage.point(cluster, None)
+            await writer.point(cluster, None)
         return "removed" if was_there else "was not there"
 
     async def adopt(self, partition: str) -> str:
-        """Take a policy over in place, before anything is rolled out."""
-        async with self._locks[partition]:
-            view = await self.view(partition)
-            if view.staged:
-                return "already staged"
-            await PolicyStage(self._hub, self._shelves, view).adopt()
-            return f"{len(view.replicas)} clusters keep what they have"
-
-    async def leave(self, partition: str) -> str:
-        """Hand a policy back: a plain root, bound as its author wrote it."""
+        """Take a policy over in place, before anything is rolled out; the revision that it has."""
         async with self._locks[partition]:
             view = await self.view(partition)
             if not view.staged:
-                return "not staged"
-            revision = await PolicyStage(self._hub, self._shelves, view).leave()
-            return f"handed back at {revision.name}"
+                await HubWriter(self._hub, self._shelves, view).adopt()
+            return view.baseline.name if view.baseline is not None else ""
+
+    async def leave(self, partition: str) -> str:
+        """Hand a policy back: a plain root, bound as before; the revision that it has.
+
+        UserError unless its rollout is paused: a worker would take it over again.
+        """
+        async with self._locks[partition]:
+            view = await self.view(partition)
+            if not view.staged:
+                return view.baseline.name if view.baseline is not None else ""
+            if not view.rollout.paused:
+                remedy = "pause it, so that no worker takes the policy over again"
+                raise UserError((Problem(view.rollout.origin, "paused is not true", remedy),))
+            return (await HubWriter(self._hub, self._shelves, view).leave()).name
 
     async def view(self, partition: str) -> PolicyView:
-        """One policy as it is now; OutsideError if it cannot be read or must not be staged."""
+        """One policy as it is now; UserError says why it cannot be staged."""
         await self._shelves.mirror.fresh()
-        return self._view(partition)
-
-    def _view(self, partition: str) -> PolicyView:
         gaps = self._shelves.gaps()
         if gaps:
             raise OutsideError("; ".join(gaps))
-        found = dict(self._shelves.declared()).get(partition.removeprefix(f"{WORD}/"))
-        if found is None:
-            raise OutsideError(f"{partition}: no rollout is declared for it any more")
+        declared = dict(self._shelves.declared())
+        name = partition.removeprefix(f"{WORD}/")
+        if name not in declared:
+            raise NotFoundError("rollout of policy", name, nearest_or_all(name, declared))
+        found = declared[name]
         if isinstance(found, UserError):
-            raise OutsideError(f"{partition}: {found}")
+            raise found
+        return view_of(self._shelves, found)
+
+    async def _seen(self, partition: str) -> PolicyView:
+        """The same for a round, in which what people wrote wrong is a trouble of the outside."""
         try:
-            return view_of(self._shelves, found)
+            return await self.view(partition)
         except UserError as error:
             raise OutsideError(f"{partition}: {error}") from None
 

@@ -105,7 +105,7 @@ class Shelf(Generic[T]):
             self._read_at = None
 
 
-class Mirror:
+class HubMirror:
     """Several shelves of one hub."""
 
     def __init__(self, cluster: Cluster, shelves: list[Shelf[Any]], fresh_s: float) -> None:

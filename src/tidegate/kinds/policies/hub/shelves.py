@@ -16,7 +16,7 @@ from tidegate.kinds.policies.core.names import (
     full_name,
 )
 from tidegate.kinds.policies.core.revision import Fields
-from tidegate.kinds.policies.hub.mirror import FRESH_S, Mirror, Shelf
+from tidegate.kinds.policies.hub.mirror import FRESH_S, HubMirror, Shelf
 from tidegate.kinds.policies.wire.hub_doc import (
     BindingState,
     ClusterState,
@@ -95,7 +95,7 @@ class HubShelves:
             self.revision_maps,
             self.pointer_maps,
         ]
-        self.mirror = Mirror(cluster, self.all, fresh_s)
+        self.mirror = HubMirror(cluster, self.all, fresh_s)
 
     def gaps(self) -> list[str]:
         """What could not be read."""

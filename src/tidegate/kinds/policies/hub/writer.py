@@ -51,7 +51,7 @@ from tidegate.kubernetes.port import (
 from tidegate.model.errors import StaleError
 
 
-class PolicyStage:
+class HubWriter:
     """Writes one policy's objects, under a manager of its own."""
 
     def __init__(self, cluster: Cluster, shelves: HubShelves, view: PolicyView) -> None:
@@ -125,7 +125,10 @@ class PolicyStage:
         view = self._view
         given = set(view.pointers.values())
         if len(given) > 1:
-            raise StaleError(f"clusters have {len(given)} revisions; finish or abort it first")
+            raise StaleError(
+                f"{view.rollout.name}: clusters have {len(given)} revisions; finish the rollout, "
+                "or have all return to one"
+            )
         revision = view.revisions[given.pop()] if given else view.revision
         plain = plain_object(view.source, spec_of(revision), self._namespace, self._policy)
         await self._cluster.release(await self._write(plain))

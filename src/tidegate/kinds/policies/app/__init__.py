@@ -1,0 +1,1 @@
+"""Questions and acts of policies, as documents."""

@@ -1,0 +1,1 @@
+"""Commands on policies of a hub."""

@@ -1,0 +1,109 @@
+"""Policies from the command line, on a hub that is served over HTTP."""
+
+import json
+from pathlib import Path
+
+import yaml
+
+from tests.command import tidegate
+from tests.hub_stage import PARTITION, HubStage, strategy
+from tests.served_hub import served_hub
+from tidegate.kubernetes.port import POLICY
+from tidegate.machine.system_clock import SystemClock
+from tidegate.model.time import Duration
+
+QUICK = strategy(
+    progressivePerGroup={"minSuccessTime": "0s", "progressDeadline": "20m"},
+)
+
+
+def stage() -> HubStage:
+    """A hub in real time, whose agents answer at once."""
+    found = HubStage(each=1, clock=SystemClock(), rolloutStrategy=QUICK)
+    for agent in found.hub.agents.values():
+        agent.delay = Duration(0)
+    found.hub.settle()
+    return found
+
+
+def test_a_worker_rolls_a_policy_out_over_http(tmp_path: Path) -> None:
+    """Observing writes nothing; acting gives every cluster the revision, and it is recorded."""
+    hub = stage()
+    database = str(tmp_path / "journal.db")
+    with served_hub(hub, tmp_path) as kubeconfig:
+        common = ("--hub", str(kubeconfig), "--database", database)
+        seen = tidegate("run", "--once", *common, cwd=tmp_path)
+        assert seen.returncode == 0, seen.stderr
+        assert hub.values() == {}
+        done = tidegate("run", "--once", "--act", "policies/*", *common, cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        assert set(hub.values().values()) == {"1"}
+        assert len(hub.values()) == 3
+    listed = tidegate("get", "rollouts", "--database", database, "-o", "json", cwd=tmp_path)
+    assert PARTITION in listed.stdout
+    why = tidegate("why", PARTITION, "prod-1", "--database", database, cwd=tmp_path)
+    assert why.returncode == 0, why.stderr
+
+
+def test_a_plan_shows_what_is_written_and_refuses_what_cannot_be_staged(tmp_path: Path) -> None:
+    """Each policy with its groups; a refusal is exit 1, with its place."""
+    hub = stage()
+    hub.write("1", "policies")
+    hub.hub.settle()
+    with served_hub(hub, tmp_path) as kubeconfig:
+        words = ("policies", "plan", "--hub", str(kubeconfig))
+        shown = tidegate(*words, cwd=tmp_path)
+        assert shown.returncode == 0, shown.stderr
+        assert "policies.web  plain, wants" in shown.stdout
+        assert "dev: 0 of 1 have it" in shown.stdout
+        assert "writes placement tidegate-web with 3 clusters" in shown.stdout
+        document = json.loads(tidegate(*words, "-o", "json", cwd=tmp_path).stdout)
+        assert document["kind"] == "PolicyStagePlanList"
+        hub.write("2", disabled=True)
+        refused = tidegate(*words, "policies.web", cwd=tmp_path)
+        assert refused.returncode == 1
+        assert "policies.web: spec.disabled: differs from the revision before" in refused.stderr
+
+
+def test_a_policy_is_taken_over_and_handed_back(tmp_path: Path) -> None:
+    """Both need an answer or --yes, and are in the journal."""
+    hub = stage()
+    hub.write("1", "policies")
+    hub.hub.settle()
+    database = str(tmp_path / "journal.db")
+    with served_hub(hub, tmp_path) as kubeconfig:
+        common = ("policies.web", "--hub", str(kubeconfig), "--database", database)
+        asked = tidegate("policies", "adopt", *common, cwd=tmp_path)
+        assert asked.returncode == 2
+        assert "--yes" in asked.stderr
+        done = tidegate("policies", "adopt", *common, "--yes", cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        assert "adopted at" in done.stdout
+        assert "3 clusters keep what they have" in done.stdout
+        early = tidegate("policies", "leave", *common, "--yes", cwd=tmp_path)
+        assert early.returncode == 2
+        assert "paused is not true" in early.stderr
+        hub.declare(rolloutStrategy=QUICK, paused=True)
+        back = tidegate("policies", "leave", *common, "--yes", "--reason", "x", cwd=tmp_path)
+        assert back.returncode == 0, back.stderr
+        assert "left at" in back.stdout
+    root = hub.hub.api.document(hub.hub.api.records[POLICY, "policies", "web"])
+    assert isinstance(root["spec"]["policy-templates"][0]["objectDefinition"]["spec"], dict)
+    words = ("journal", "show", "-p", "by-hand/policies", "--database", database, "-o", "json")
+    kept = tidegate(*words)
+    assert "adopted" in kept.stdout
+    assert "left" in kept.stdout
+
+
+def test_the_definition_is_printed() -> None:
+    """As a document that a server can take."""
+    document = yaml.safe_load(tidegate("policies", "crd").stdout)
+    assert document["kind"] == "CustomResourceDefinition"
+    assert document["metadata"]["name"] == "rollouts.tidegate.dev"
+
+
+def test_without_a_hub_nothing_is_asked() -> None:
+    """The message names the flag."""
+    found = tidegate("policies", "plan")
+    assert found.returncode == 2
+    assert "--hub KUBECONFIG" in found.stderr
