@@ -67,21 +67,29 @@ class HubStage:
         self.write("1")
         self.declare(**rollout)
 
-    def bind(self, placement: str) -> None:
+    def bind(self, placement: str, policy: str = "web") -> None:
         """The author binds the root to a placement."""
         self.hub.put(
             PLACEMENT_BINDING,
             "policies",
-            "web",
+            policy,
             placementRef={
                 "apiGroup": "cluster.open-cluster-management.io",
                 "kind": "Placement",
                 "name": placement,
             },
             subjects=[
-                {"apiGroup": "policy.open-cluster-management.io", "kind": "Policy", "name": "web"}
+                {"apiGroup": "policy.open-cluster-management.io", "kind": "Policy", "name": policy}
             ],
         )
+
+    def declare_policy(self, policy: str) -> None:
+        """Another policy with a rollout of its own, over the same clusters."""
+        self.bind("fleet", policy)
+        wanted = body("1", f"{policy}-config")
+        self.hub.put(POLICY, "web-source", policy, spec=spec(template(policy, wanted)))
+        fields = {"policy": policy, "source": {"namespace": "web-source"}}
+        self.hub.put(ROLLOUT, "policies", policy, spec={**fields, "rolloutStrategy": strategy()})
 
     def declare(self, **rollout: Any) -> None:
         """A person writes the Rollout."""
@@ -98,10 +106,10 @@ class HubStage:
         wanted = spec(template(spec=body(value)), **more)
         self.hub.put(POLICY, namespace, "web", spec=wanted)
 
-    def start(self) -> "Worker":
+    def start(self, partition: str = PARTITION) -> "Worker":
         """A worker, which knows nothing but the journal."""
         self.lives += 1
-        return Worker(self, f"worker-{self.lives}")
+        return Worker(self, f"worker-{self.lives}", partition)
 
     def values(self) -> dict[str, str]:
         """What every cluster has."""
@@ -127,13 +135,14 @@ class HubStage:
 class Worker:
     """One life of a worker."""
 
-    def __init__(self, stage: HubStage, name: str) -> None:
+    def __init__(self, stage: HubStage, name: str, partition: str) -> None:
         self._stage = stage
+        self._partition = partition
         self._name = name
         self.fleet = PolicyFleet(stage.hub.client(), fresh_s=0.0)
         self.kind = PolicyKind(self.fleet)
         self.part: PartitionState[RolloutState] = PartitionState(
-            stage.store, PARTITION, RolloutRules()
+            stage.store, partition, RolloutRules()
         )
         self._breaker = Breaker()
         self.last: RoundResult | None = None
@@ -142,7 +151,7 @@ class Worker:
         """One round under a lease."""
         stage = self._stage
         stage.hub.settle()
-        lease = stage.store.lease(PARTITION, self._name, stage.clock.now(), TERM)
+        lease = stage.store.lease(self._partition, self._name, stage.clock.now(), TERM)
         assert lease is not None
         desk = Desk(
             BrakeBook(stage.store),

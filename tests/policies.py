@@ -5,12 +5,12 @@ from typing import Any
 from tidegate.kinds.policies.core.revision import AuthorPolicy
 
 
-def body(value: str = "1", **more: Any) -> dict[str, Any]:
+def body(value: str = "1", name: str = "web", **more: Any) -> dict[str, Any]:
     """The spec of a ConfigurationPolicy that wants one ConfigMap."""
     wanted = {
         "apiVersion": "v1",
         "kind": "ConfigMap",
-        "metadata": {"name": "web", "namespace": "default"},
+        "metadata": {"name": name, "namespace": "default"},
         "data": {"value": value},
     }
     return {

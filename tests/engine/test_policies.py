@@ -8,7 +8,14 @@ import pytest
 
 from tests.hub_stage import NAME, OBJECT, PARTITION, HubStage, Worker, strategy
 from tidegate.journal.facts import Mode
-from tidegate.kubernetes.port import CONFIG_MAP, PLACEMENT, PLACEMENT_BINDING, POLICY, ROLLOUT
+from tidegate.kubernetes.port import (
+    CONFIG_MAP,
+    PLACEMENT,
+    PLACEMENT_BINDING,
+    POLICY,
+    POLICY_SET,
+    ROLLOUT,
+)
 from tidegate.model.errors import OutsideError, UserError
 from tidegate.model.time import SECOND, Instant
 
@@ -438,3 +445,116 @@ def test_a_rollout_that_cannot_be_read_or_is_declared_twice_is_refused() -> None
         assert "spec.policy-templates: missing" in await refused(worker)
 
     play(story)
+
+
+@pytest.mark.parametrize(
+    "change, words",
+    [
+        (
+            lambda stage: stage.hub.put(
+                PLACEMENT_BINDING,
+                "policies",
+                "web",
+                placementRef={"kind": "Placement", "name": "fleet"},
+                subjects=[{"kind": "Policy", "name": "web"}, {"kind": "Policy", "name": "db"}],
+            ),
+            "binds Policy/web, Policy/db together; give the policy a binding of its own",
+        ),
+        (
+            lambda stage: (
+                stage.hub.put(POLICY_SET, "policies", "all", spec={"policies": ["web"]}),
+                stage.hub.put(
+                    PLACEMENT_BINDING,
+                    "policies",
+                    "all",
+                    placementRef={"kind": "Placement", "name": "fleet"},
+                    subjects=[{"kind": "PolicySet", "name": "all"}],
+                ),
+            ),
+            "placementbinding/policies/all: binds PolicySet/all together",
+        ),
+        (
+            lambda stage: stage.hub.put(
+                PLACEMENT_BINDING,
+                "web-source",
+                "web",
+                placementRef={"kind": "Placement", "name": "fleet"},
+                subjects=[{"kind": "Policy", "name": "web"}],
+            ),
+            "policy/web-source/web: is bound to clusters itself",
+        ),
+        (
+            lambda stage: stage.hub.drop(PLACEMENT_BINDING, "policies", "web"),
+            "policy/policies/web: is bound to no placement",
+        ),
+    ],
+)
+def test_a_binding_that_reaches_past_the_policy_is_refused(
+    change: Callable[[HubStage], object], words: str
+) -> None:
+    """Pointing it elsewhere would move other policies, or leave a second way in."""
+
+    async def story(stage: HubStage, worker: Worker) -> None:
+        change(stage)
+        assert words in await refused(worker)
+
+    play(story)
+
+
+def test_a_binding_that_is_pointed_elsewhere_is_put_back_with_the_next_move() -> None:
+    """Another tool wrote it again; no cluster lost anything by that."""
+
+    async def story(stage: HubStage, worker: Worker) -> None:
+        await worker.live(60 * MINUTE)
+        stage.bind("fleet")
+        stage.pass_time(60)
+        assert (await worker.fleet.view(PARTITION)).astray
+        stage.write("2")
+        await worker.live(60 * MINUTE)
+        view = await worker.fleet.view(PARTITION)
+        assert not view.astray
+        assert {each.placement for each in view.bindings} == {"fleet"}
+
+    stage = play(story)
+    assert set(stage.values().values()) == {"2"}
+    assert not any(agent.deleted for agent in stage.hub.agents.values())
+
+
+def test_a_pointer_that_a_person_removed_is_given_again() -> None:
+    """The cluster has lost what it was given; its objects stay meanwhile."""
+
+    async def story(stage: HubStage, worker: Worker) -> None:
+        await worker.live(60 * MINUTE)
+        before = snapshot(stage)
+        stage.hub.drop(CONFIG_MAP, "policies", "tidegate-pointers-dev-1")
+        stage.pass_time(60)
+        await worker.live(60 * MINUTE)
+        assert worker.part.state.reports["dev-1"].status.name == "Succeeded"
+        assert snapshot(stage) == before
+
+    stage = play(story)
+    assert not any(agent.deleted for agent in stage.hub.agents.values())
+
+
+def test_two_policies_keep_their_pointers_apart() -> None:
+    """On the same clusters, in the same ConfigMaps."""
+
+    async def story(stage: HubStage, worker: Worker) -> None:
+        stage.declare_policy("db")
+        await worker.live(60 * MINUTE)
+        other = stage.start("policies/policies.db")
+        await other.live(60 * MINUTE)
+        stage.write("2")
+        await worker.live(60 * MINUTE)
+        kept = stage.hub.api.records[CONFIG_MAP, "policies", "tidegate-pointers-dev-1"]
+        data = stage.hub.api.document(kept)["data"]
+        assert set(data) == {"web", "db"}
+        assert data["web"] == (await worker.fleet.view(PARTITION)).revision.name
+        assert data["db"] == (await worker.fleet.view("policies/policies.db")).revision.name
+        stage.declare(paused=True)
+        await worker.fleet.leave(PARTITION)
+        kept = stage.hub.api.records[CONFIG_MAP, "policies", "tidegate-pointers-dev-1"]
+        assert set(stage.hub.api.document(kept)["data"]) == {"db"}
+
+    stage = play(story)
+    assert not any(agent.deleted for agent in stage.hub.agents.values())

@@ -29,6 +29,7 @@ from tidegate.model.problem import Problem, nearest_or_all
 WORD = "policies"
 # Deadlines are weighed with every look: silence is no event.
 LOOK_S = 10.0
+MOVED = "pointer moved"
 
 
 class PolicyObservation(Observation, frozen=True):
@@ -56,7 +57,7 @@ class PolicyFleet:
         for each in (self._shelves.rollouts, self._shelves.policies):
             if each.gap is not None:
                 raise OutsideError(each.gap)
-        return [f"{WORD}/{name}" for name, _ in self._shelves.declared()]
+        return [f"{WORD}/{name}" for name in self._shelves.declared()]
 
     async def observe(self, partition: str) -> PolicyObservation:
         """What is declared, and what every cluster reports of what it was given."""
@@ -92,15 +93,22 @@ class PolicyFleet:
 
     async def act(self, partition: str, task: RolloutTask) -> str:
         """Move one cluster's pointer, or take the policy from a cluster that left."""
-        async with self._locks[partition]:
+        try:
             view = await self._seen(partition)
-            writer = HubWriter(self._hub, self._shelves, view)
-            try:
+            if _only_points(view, task):
+                # The pointers of a group are written side by side.
+                await HubWriter(self._hub, self._shelves, view).point(
+                    task.target, task.change.revision
+                )
+                return MOVED
+            async with self._locks[partition]:
+                view = await self._seen(partition)
+                writer = HubWriter(self._hub, self._shelves, view)
                 if task.change.kind is ChangeKind.REMOVE:
                     return await self._remove(writer, view, task.target)
                 return await self._give(writer, view, task)
-            except ObjectRefusedError as error:
-                raise ActRefusedError(str(error)) from None
+        except ObjectRefusedError as error:
+            raise ActRefusedError(str(error)) from None
 
     async def _give(self, writer: HubWriter, view: PolicyView, task: RolloutTask) -> str:
         wanted, cluster = task.change.revision, task.target
@@ -115,9 +123,10 @@ class PolicyFleet:
         adopted = not view.staged
         if adopted:
             await writer.adopt()
+        await writer.bind(view.astray)
         await writer.point(cluster, wanted)
         await writer.place([cluster])
-        return "policy adopted, pointer moved" if adopted else "pointer moved"
+        return f"policy adopted, {MOVED}" if adopted else MOVED
 
     async def _remove(self, writer: HubWriter, view: PolicyView, cluster: str) -> str:
         if not view.reading.complete:
@@ -157,7 +166,7 @@ class PolicyFleet:
         gaps = self._shelves.gaps()
         if gaps:
             raise OutsideError("; ".join(gaps))
-        declared = dict(self._shelves.declared())
+        declared = self._shelves.declared()
         name = partition.removeprefix(f"{WORD}/")
         if name not in declared:
             raise NotFoundError("rollout of policy", name, nearest_or_all(name, declared))
@@ -183,7 +192,7 @@ class PolicyFleet:
                     async with asyncio.timeout(self._look_s):
                         yield await news.get()
                 except TimeoutError:
-                    for name, _ in self._shelves.declared():
+                    for name in list(self._shelves.declared()):
                         yield f"{WORD}/{name}"
         finally:
             task.cancel()
@@ -191,21 +200,30 @@ class PolicyFleet:
 
     async def _listen(self, news: "asyncio.Queue[str]") -> None:
         changes = self._shelves.mirror.changes()
-        async with aclosing(changes):  # type: ignore[type-var]
+        async with aclosing(changes):
             async for shelf, found in changes:
                 for name in self._touched(shelf, found):
                     news.put_nowait(f"{WORD}/{name}")
 
     def _touched(self, shelf: Shelf[Any], found: Object) -> list[str]:
         """The policies that a change may matter to."""
-        declared = list(self._shelves.declared())
+        declared = self._shelves.declared()
         root = root_of(found.document) if shelf.kind == self._shelves.policies.kind else ""
         if root:
-            return [name for name, _ in declared if name == root]
+            return [root] if root in declared else []
         if shelf.kind == self._shelves.policies.kind:
             mine = full_name(found.namespace, found.name)
-            return [name for name, each in declared if name == mine or _is_source(each, found)]
-        return [name for name, _ in declared]
+            items = declared.items()
+            return [name for name, each in items if name == mine or _is_source(each, found)]
+        return list(declared)
+
+
+def _only_points(view: PolicyView, task: RolloutTask) -> bool:
+    """Whether nothing but a pointer has to be written for a task."""
+    if task.change.kind is ChangeKind.REMOVE or not view.staged or view.astray:
+        return False
+    is_kept = task.change.revision in view.revisions
+    return is_kept and task.target in view.pointers and view.has(task.target)
 
 
 def _is_source(declared: PolicyRollout | UserError, found: Object) -> bool:

@@ -5,7 +5,7 @@ round), or one broke, the shelf is read again. What cannot be read is a gap, nev
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from typing import Any, Generic, TypeVar
 
@@ -39,6 +39,8 @@ class Shelf(Generic[T]):
         self.items: dict[Name, T] = {}
         # Why it could not be read; None: it could.
         self.gap: str | None = "not read yet"
+        # How many objects went away, of those that were there.
+        self.removals = 0
         self._take = take
         self._versions: dict[Name, int] = {}
         # A hub without this kind has none of it.
@@ -53,13 +55,13 @@ class Shelf(Generic[T]):
         An older word than the last, which a watch may still bring, changes nothing.
         """
         name, version = (found.namespace, found.name), int(found.version)
-        if version >= self._versions.get(name, 0):
+        if version > self._versions.get(name, 0):
             self.items[name], self._versions[name] = self._take(found), version
 
     def drop(self, found: Object) -> None:
         """An object is gone."""
         name = (found.namespace, found.name)
-        self.items.pop(name, None)
+        self.removals += self.items.pop(name, None) is not None
         self._versions.pop(name, None)
 
     def is_fresh(self, now_s: float, fresh_s: float) -> bool:
@@ -76,6 +78,7 @@ class Shelf(Generic[T]):
             if not (self._optional and _ABSENT in str(error)):
                 self.gap = str(error)
                 return
+            self.removals += len(self.items)
             self.items, self._versions, self._version, self.gap = {}, {}, "", None
         else:
             self._version, self.gap = reading.versions[self.kind.name], None
@@ -84,11 +87,12 @@ class Shelf(Generic[T]):
                 # What we wrote after the server made this list is not in it yet.
                 if name not in there and version <= int(self._version):
                     del self.items[name], self._versions[name]
+                    self.removals += 1
             for each in reading.objects:
                 self.put(each)
         self._read_at = asyncio.get_running_loop().time()
 
-    async def follow(self, cluster: Cluster) -> AsyncIterator[Object]:
+    async def follow(self, cluster: Cluster) -> AsyncGenerator[Object, None]:
         """Every object that changes, until the watch breaks; the shelf has it by then."""
         await self.load(cluster)
         if self.gap is not None or not self._version:
@@ -121,7 +125,7 @@ class HubMirror:
             old = [each for each in self._shelves if not each.is_fresh(now_s, self._fresh_s)]
             await asyncio.gather(*(each.load(self._cluster) for each in old))
 
-    async def changes(self) -> AsyncIterator[tuple[Shelf[Any], Object]]:
+    async def changes(self) -> AsyncGenerator[tuple[Shelf[Any], Object], None]:
         """Whatever changes on any shelf, for good."""
         news: asyncio.Queue[tuple[Shelf[Any], Object]] = asyncio.Queue()
         tasks = [asyncio.create_task(self._follow(each, news)) for each in self._shelves]
@@ -139,7 +143,7 @@ class HubMirror:
         while True:
             try:
                 changes = shelf.follow(self._cluster)
-                async with aclosing(changes):  # type: ignore[type-var]
+                async with aclosing(changes):
                     async for found in changes:
                         news.put_nowait((shelf, found))
             except (OutsideError, StaleError, OSError) as error:

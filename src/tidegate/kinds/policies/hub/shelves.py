@@ -15,7 +15,7 @@ from tidegate.kinds.policies.core.names import (
     ROLLOUT,
     full_name,
 )
-from tidegate.kinds.policies.core.revision import Fields
+from tidegate.kinds.policies.core.revision import Fields, Revision, read_revision
 from tidegate.kinds.policies.hub.mirror import FRESH_S, HubMirror, Shelf
 from tidegate.kinds.policies.wire.hub_doc import (
     BindingState,
@@ -63,6 +63,14 @@ class DecisionItem(msgspec.Struct, frozen=True):
     part: DecisionPart
 
 
+class RevisionItem(msgspec.Struct, frozen=True):
+    """A revision, and the policy it belongs to."""
+
+    policy: str
+    # None: the ConfigMap was changed, and holds none.
+    revision: Revision | None
+
+
 class ClusterShelf(Shelf[ClusterState]):
     """The managed clusters, which are in no namespace."""
 
@@ -75,14 +83,17 @@ class HubShelves:
     """Everything that is looked at on a hub."""
 
     def __init__(self, cluster: Cluster, fresh_s: float = FRESH_S) -> None:
-        self.rollouts: Shelf[Fields] = Shelf(ROLLOUT_KIND, _document, optional=True)
-        self.policies: Shelf[PolicyItem] = Shelf(POLICY, _policy)
+        # How often something was written that may declare a rollout.
+        self._written = 0
+        self._declared: tuple[tuple[int, ...], dict[str, PolicyRollout | UserError]] = ((), {})
+        self.rollouts: Shelf[Fields] = Shelf(ROLLOUT_KIND, self._take_rollout, optional=True)
+        self.policies: Shelf[PolicyItem] = Shelf(POLICY, self._take_policy)
         self.sets: Shelf[Fields] = Shelf(POLICY_SET, _document, optional=True)
         self.bindings: Shelf[BindingState] = Shelf(PLACEMENT_BINDING, _binding)
         self.placements: Shelf[Fields] = Shelf(PLACEMENT, _document)
         self.decisions: Shelf[DecisionItem] = Shelf(PLACEMENT_DECISION, _decision)
         self.clusters = ClusterShelf(MANAGED_CLUSTER, _cluster)
-        self.revision_maps: Shelf[Fields] = Shelf(CONFIG_MAP, _document, POLICY_LABEL)
+        self.revision_maps: Shelf[RevisionItem] = Shelf(CONFIG_MAP, _revision, POLICY_LABEL)
         self.pointer_maps: Shelf[Fields] = Shelf(CONFIG_MAP, _document, CLUSTER_LABEL)
         self.all: list[Shelf[Any]] = [
             self.rollouts,
@@ -101,8 +112,29 @@ class HubShelves:
         """What could not be read."""
         return sorted({each.gap for each in self.all if each.gap is not None})
 
-    def declared(self) -> Iterator[tuple[str, PolicyRollout | UserError]]:
-        """Every rollout that is declared, by the name of its policy; or what is wrong with it."""
+    def _take_rollout(self, found: Object) -> Fields:
+        self._written += 1
+        return found.document
+
+    def _take_policy(self, found: Object) -> PolicyItem:
+        root = root_of(found.document)
+        if root:
+            return PolicyItem(root, replica_of(found.document))
+        self._written += 1
+        return PolicyItem(document=found.document)
+
+    def declared(self) -> Mapping[str, PolicyRollout | UserError]:
+        """Every rollout that is declared, by the name of its policy; or what is wrong with it.
+
+        Put together again only when a rollout or an author's policy was written: replicas change
+        all the time.
+        """
+        state = (self._written, self.rollouts.removals, self.policies.removals)
+        if self._declared[0] != state:
+            self._declared = (state, dict(self._read_declared()))
+        return self._declared[1]
+
+    def _read_declared(self) -> Iterator[tuple[str, PolicyRollout | UserError]]:
         found: dict[str, list[PolicyRollout | UserError]] = {}
         for document in self.rollouts.items.values():
             name, read = _read_object(document)
@@ -171,11 +203,14 @@ class HubShelves:
                 found[document["metadata"]["labels"][CLUSTER_LABEL]] = revision
         return found
 
-    def revisions_of(self, namespace: str, name: str) -> Iterator[Fields]:
-        """The ConfigMaps of a policy's revisions."""
-        for (where, _), document in self.revision_maps.items.items():
-            if where == namespace and document["metadata"]["labels"][POLICY_LABEL] == name:
-                yield document
+    def revisions_of(self, namespace: str, name: str) -> dict[str, Revision]:
+        """The revisions of a policy that are kept and unchanged."""
+        mine = (
+            item.revision
+            for (where, _), item in self.revision_maps.items.items()
+            if where == namespace and item.policy == name
+        )
+        return {each.name: each for each in mine if each is not None}
 
 
 def _read_object(document: Fields) -> tuple[str, PolicyRollout | UserError]:
@@ -209,11 +244,12 @@ def _document(found: Object) -> Fields:
     return found.document
 
 
-def _policy(found: Object) -> PolicyItem:
-    root = root_of(found.document)
-    if root:
-        return PolicyItem(root, replica_of(found.document))
-    return PolicyItem(document=found.document)
+def _revision(found: Object) -> RevisionItem:
+    policy = found.document["metadata"]["labels"][POLICY_LABEL]
+    try:
+        return RevisionItem(policy, read_revision(found.document))
+    except ValueError:
+        return RevisionItem(policy, None)
 
 
 def _binding(found: Object) -> BindingState:

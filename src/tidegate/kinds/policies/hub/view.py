@@ -14,7 +14,6 @@ from tidegate.kinds.policies.core.revision import (
     Fields,
     Revision,
     is_staged,
-    read_revision,
     revision_of,
 )
 from tidegate.kinds.policies.hub.shelves import HubShelves
@@ -82,6 +81,16 @@ class PolicyView(msgspec.Struct, frozen=True):
         return min(others, key=lambda each: (-others[each], each), default=None)
 
     @property
+    def astray(self) -> tuple[BindingState, ...]:
+        """Bindings of a staged policy that were pointed elsewhere since."""
+        own = own_placement(self.rollout.policy)
+        return tuple(each for each in self.bindings if self.staged and each.bound_to != own)
+
+    def has(self, cluster: str) -> bool:
+        """Whether a cluster is in our decisions."""
+        return any(cluster in part.clusters for part in self.decisions)
+
+    @property
     def offline(self) -> frozenset[str]:
         """Clusters that are there and whose agents are not heard."""
         return frozenset(each.name for each in self.clusters.values() if each.unreachable)
@@ -141,7 +150,7 @@ def view_of(shelves: HubShelves, rollout: PolicyRollout) -> PolicyView:
         reading=_groups(shelves, rollout, bindings),
         clusters=shelves.clusters.by_name(),
         pointers=pointers,
-        revisions=_revisions(shelves, rollout),
+        revisions=shelves.revisions_of(rollout.namespace, rollout.name),
         decisions=shelves.decisions_of(rollout.namespace, own_placement(rollout.policy)),
         replicas=replicas,
         warnings=tuple(problems.warnings),
@@ -206,15 +215,3 @@ def _groups(
         groups += reading.groups
         gaps += reading.gaps
     return GroupReading(tuple(groups), tuple(gaps))
-
-
-def _revisions(shelves: HubShelves, rollout: PolicyRollout) -> dict[str, Revision]:
-    """The revisions that are kept and unchanged."""
-    found: dict[str, Revision] = {}
-    for document in shelves.revisions_of(rollout.namespace, rollout.name):
-        try:
-            revision = read_revision(document)
-        except ValueError:
-            continue
-        found[revision.name] = revision
-    return found

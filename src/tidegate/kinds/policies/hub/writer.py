@@ -73,10 +73,14 @@ class HubWriter:
         own = self._head(PLACEMENT, own_placement(self._policy))
         await self._write({**own, "spec": {}}, annotations={SCHEDULING_OFF: "true"})
         await self.place(there)
-        for each in view.bindings:
-            await self._bind(each, own_placement(self._policy), each.placement)
+        await self.bind(view.bindings)
         frame = frame_of(view.root["spec"] if view.root is not None else view.source.spec)
         await self._write(root_object(view.source, frame, self._namespace, self._policy))
+
+    async def bind(self, bindings: Iterable[BindingState]) -> None:
+        """Point bindings at our decisions."""
+        for each in bindings:
+            await self._bind(each, own_placement(self._policy), each.placement)
 
     async def keep(self, revision: Revision) -> None:
         """Have a revision's ConfigMap; one of the same name with other content is refused."""
