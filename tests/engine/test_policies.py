@@ -558,3 +558,66 @@ def test_two_policies_keep_their_pointers_apart() -> None:
 
     stage = play(story)
     assert not any(agent.deleted for agent in stage.hub.agents.values())
+
+
+def test_the_object_says_how_its_rollout_goes() -> None:
+    """Summary, groups and conditions, whose times change with their status; only where we act."""
+
+    def status(stage: HubStage) -> dict[str, Any]:
+        record = stage.hub.api.records[ROLLOUT, "policies", "web"]
+        found: dict[str, Any] = stage.hub.api.document(record).get("status") or {}
+        return found
+
+    async def story(stage: HubStage, worker: Worker) -> None:
+        await worker.live(2 * MINUTE, Mode.OBSERVE)
+        assert status(stage) == {}
+        await worker.live(2 * MINUTE)
+        now = status(stage)
+        assert (now["rolloutStatus"], now["done"]) == ("Progressing", "0 of 6")
+        assert now["revision"] == (await worker.fleet.view(PARTITION)).revision.name
+        assert [each["groupName"] for each in now["decisionGroups"]] == ["dev", "stage", "prod"]
+        await worker.live(60 * MINUTE)
+        end = status(stage)
+        assert (end["rolloutStatus"], end["done"]) == ("Succeeded", "6 of 6")
+        assert end["lastSuccessful"] == now["revision"]
+        conditions = {each["type"]: each for each in end["conditions"]}
+        assert {kind: each["status"] for kind, each in conditions.items()} == {
+            "Progressing": "False",
+            "Succeeded": "True",
+            "Failed": "False",
+        }
+        before = {each["type"]: each["lastTransitionTime"] for each in now["conditions"]}
+        assert conditions["Failed"]["lastTransitionTime"] == before["Failed"]
+        assert conditions["Succeeded"]["lastTransitionTime"] > before["Succeeded"]
+        # Nothing is written where nothing changed.
+        version = stage.hub.api.version
+        await worker.live(60 * MINUTE)
+        assert stage.hub.api.version == version
+
+    play(story)
+
+
+def test_a_retry_in_the_document_is_for_the_rollout_that_its_status_names() -> None:
+    """Taken up once; one for another rollout does nothing."""
+
+    async def story(stage: HubStage, worker: Worker) -> None:
+        await worker.live(60 * MINUTE)
+        stage.hub.agents["dev-1"].fails["2"] = "quota exceeded"
+        stage.write("2")
+        await worker.live(60 * MINUTE)
+        assert worker.summary() == "Failed"
+        stage.declare(retryRollout={"rolloutUID": "another", "failedOnly": True})
+        await worker.live(60 * MINUTE)
+        assert worker.summary() == "Failed"
+        record = stage.hub.api.records[ROLLOUT, "policies", "web"]
+        uid = stage.hub.api.document(record)["status"]["rolloutUID"]
+        stage.declare(retryRollout={"rolloutUID": uid, "failedOnly": True})
+        await worker.live(MINUTE)
+        assert worker.summary() == "Progressing"
+        stage.hub.agents["dev-1"].fails.clear()
+        stage.hub.agents["dev-1"].recheck(stage.clock.now())
+        await worker.live(60 * MINUTE)
+        assert worker.summary() == "Succeeded"
+        assert set(stage.values().values()) == {"2"}
+
+    play(story)

@@ -51,6 +51,23 @@ TOPICS: dict[str, tuple[str, str]] = {
         Read on: docs/guides/integrations.md, docs/guides/hand-over.md
         """,
     ),
+    "policies": (
+        "Revisions of Open Cluster Management policies, group by group",
+        """
+        A hub gives an edited policy to every cluster at once. Tidegate lets each
+        revision in group by group, as a Rollout object says, and counts a cluster only
+        when its agent reports that very revision. The hub stays as it is.
+
+          tidegate policies crd            the Rollout object, for kubectl apply
+          tidegate policies plan           how policies are staged; what cannot be
+          tidegate run --hub KUBECONFIG    observe; --act 'policies/*' moves them
+          tidegate why policies/NS.NAME    why each cluster has it, or waits
+          tidegate approve NAME --group G  also pause, retry, abort, and every brake
+          tidegate policies leave NS.NAME  hand it back as its author wrote it
+
+        Read on: docs/guides/policies.md
+        """,
+    ),
     "promotions": (
         "A version that moves through environments by merge request",
         """

@@ -252,7 +252,8 @@ def upgrades() -> None:
     tidegate hold add inc-42 --everything --reason "incident 42"
     """,
     epilog="""`tidegate COMMAND --help` explains a command, `tidegate help TOPIC` a topic:
-    rollouts, integrations, promotions, upgrades, brakes, journal, settings, output, exit-codes.""",
+    rollouts, integrations, policies, promotions, upgrades, brakes, journal, settings, output,
+    exit-codes.""",
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @click.version_option(__version__, "-V", "--version", message="tidegate %(version)s")

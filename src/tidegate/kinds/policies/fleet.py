@@ -13,6 +13,7 @@ from typing import Any
 from tidegate.engine.kind import ActRefusedError
 from tidegate.kinds.policies.core.names import full_name
 from tidegate.kinds.policies.core.requests import requests_of
+from tidegate.kinds.policies.core.revision import Fields
 from tidegate.kinds.policies.hub.mirror import FRESH_S, Shelf
 from tidegate.kinds.policies.hub.shelves import HubShelves
 from tidegate.kinds.policies.hub.view import PolicyView, view_of
@@ -21,7 +22,7 @@ from tidegate.kinds.policies.wire.hub_doc import root_of
 from tidegate.kinds.policies.wire.rollout_doc import GroupKeeping, PolicyRollout
 from tidegate.kinds.rollouts.core.journal.facts import RolloutDeclared, RolloutTask
 from tidegate.kinds.rollouts.fleet import Observation
-from tidegate.kubernetes.port import Cluster, Object, ObjectRefusedError
+from tidegate.kubernetes.port import ROLLOUT, Cluster, Object, ObjectRefusedError
 from tidegate.model.errors import NotFoundError, OutsideError, StaleError, UserError
 from tidegate.model.plan import ChangeKind
 from tidegate.model.problem import Problem, nearest_or_all
@@ -159,6 +160,24 @@ class PolicyFleet:
                 remedy = "pause it, so that no worker takes the policy over again"
                 raise UserError((Problem(view.rollout.origin, "paused is not true", remedy),))
             return (await HubWriter(self._hub, self._shelves, view).leave()).name
+
+    def rollout_object(self, partition: str) -> Fields | None:
+        """The Rollout object of a policy, as it was read last; None: it has none."""
+        found = self._shelves.declared().get(partition.removeprefix(f"{WORD}/"))
+        if found is None or isinstance(found, UserError):
+            return None
+        kind, _, place = found.origin.partition("/")
+        namespace, _, name = place.partition("/")
+        return self._shelves.rollouts.items.get((namespace, name)) if kind == "rollout" else None
+
+    async def write_status(self, document: Fields, status: Fields) -> None:
+        """Have an object say how its rollout goes; one that is gone needs no status."""
+        if document.get("status") == status:
+            return
+        metadata = document["metadata"]
+        found = await self._hub.get(ROLLOUT, metadata["namespace"], metadata["name"])
+        if found is not None:
+            self._shelves.rollouts.put(await self._hub.write_status(found, status))
 
     async def view(self, partition: str) -> PolicyView:
         """One policy as it is now; UserError says why it cannot be staged."""

@@ -62,6 +62,11 @@ class Agent:
         if known != spec:
             self._due[policy] = (Instant(now + self.delay), spec)
 
+    def recheck(self, now: Instant) -> None:
+        """Evaluate everything again: something on the cluster changed."""
+        for policy, spec in self._done.items():
+            self._due.setdefault(policy, (Instant(now + self.delay), spec))
+
     def policies(self) -> set[str]:
         """The policies it knows of."""
         return {*self._done, *self._due}
