@@ -2,21 +2,10 @@
 
 from typing import Any
 
-import pytest
-
 from tests.contract.clusters import REAL
-from tests.real.hub import PLACEMENTS, POLICIES, SETS, Hub, needed_programs, until
-from tests.real.kube import Kubernetes
+from tests.real.hub import PLACEMENTS, POLICIES, SETS, Hub, until
 
 pytestmark = REAL
-
-
-@pytest.fixture(scope="module")
-def hub(kubernetes: Kubernetes) -> Hub:
-    """A hub with one real managed cluster."""
-    made = Hub(kubernetes, needed_programs())
-    made.manage("m1", environment="dev")
-    return made
 
 
 def _policy(name: str, value: str) -> dict[str, Any]:
