@@ -107,3 +107,26 @@ def test_without_a_hub_nothing_is_asked() -> None:
     found = tidegate("policies", "plan")
     assert found.returncode == 2
     assert "--hub KUBECONFIG" in found.stderr
+
+
+def test_two_revisions_are_compared_field_by_field(tmp_path: Path) -> None:
+    """By default what clusters have with what the author wants; others by their names."""
+    hub = stage()
+    hub.write("1", "policies")
+    hub.hub.settle()
+    hub.write("2")
+    with served_hub(hub, tmp_path) as kubeconfig:
+        words = ("policies", "diff", "policies.web")
+        common = ("--hub", str(kubeconfig))
+        shown = tidegate(*words, *common)
+        assert shown.returncode == 0, shown.stderr
+        document = json.loads(tidegate(*words, "-o", "json", *common).stdout)
+        (change,) = document["changes"]
+        assert change["path"].endswith("objectDefinition.data.value")
+        assert (change["before"], change["after"]) == ('"1"', '"2"')
+        assert change["path"] in shown.stdout
+        same = tidegate(*words, document["after"], document["after"], *common)
+        assert "no difference" in same.stdout
+        missing = tidegate(*words, "abc", *common)
+        assert missing.returncode == 2
+        assert 'no revision "abc"' in missing.stderr

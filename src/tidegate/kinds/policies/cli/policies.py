@@ -25,6 +25,7 @@ _FORMATS = click.Choice(("text", "json", "yaml"))
     cls=LazyGroup,
     commands_by_name={
         "plan": (f"{_HERE}:plan", "Show how policies are staged, and what cannot be"),
+        "diff": (f"{_HERE}:diff", "Show what one revision changes in another"),
         "adopt": (f"{_HERE}:adopt", "Take a policy over, without changing any cluster"),
         "leave": (f"{_HERE}:leave", "Hand a policy back, without changing any cluster"),
         "crd": (f"{_HERE}:crd", "Print the definition of the Rollout object"),
@@ -83,6 +84,38 @@ def _plan_lines(found: "PolicyStagePlan") -> list[str]:
     lines += [f"  writes {each}" for each in found.writes]
     lines += [f"  incomplete: {each}" for each in found.gaps]
     return lines + [f"  warning: {each}" for each in found.warnings]
+
+
+@click.command(
+    cls=Command,
+    examples="""
+    tidegate policies diff policies.web --hub hub.kubeconfig     what the author wants changed
+    tidegate policies diff policies.web 3a2a033db839 597ddc4fd693 --hub hub.kubeconfig
+    """,
+)
+@click.argument("name", metavar="NAMESPACE.NAME")
+@click.argument("before", required=False, metavar="[REVISION]")
+@click.argument("after", required=False, metavar="[REVISION]")
+@settings_options("hub")
+@click.option("-o", "--output", type=_FORMATS, default="text", show_default=True)
+def diff(merged: Merged, name: str, before: str | None, after: str | None, output: str) -> None:
+    """Show what differs between two revisions of a policy, field by field.
+
+    Without revisions: between what most clusters have and what the author wants.
+    """
+    from tidegate.cli.output import emit
+    from tidegate.kinds.policies.app.revision_diff import compare_revisions
+
+    found = _on_hub(merged.settings(), lambda fleet: compare_revisions(fleet, name, before, after))
+    if output != "text":
+        emit(found, output)
+        return
+    click.echo(f"{found.policy}  {found.before or 'nothing'} → {found.after}")
+    for each in found.changes:
+        click.echo(f"  {each.path}")
+        click.echo(f"    - {each.before}\n    + {each.after}")
+    if not found.changes:
+        click.echo("  no difference")
 
 
 @click.command(cls=Act, examples="tidegate policies adopt policies.web --hub hub.kubeconfig")

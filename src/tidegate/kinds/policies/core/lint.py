@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from tidegate.kinds.policies.core.difference import DEPTH_MAX, differences
 from tidegate.kinds.policies.core.names import FULL_NAME_MAX, full_name
 from tidegate.kinds.policies.core.revision import (
     AuthorPolicy,
@@ -25,8 +26,6 @@ STAMPED_KIND = "ConfigurationPolicy"
 _TEMPLATES = "spec.policy-templates"
 _ENCRYPTED = "$ocm_encrypted:"
 _HUB = "{{hub"
-# How deep content is looked into; nothing that a hub takes is deeper.
-DEPTH_MAX = 200
 
 
 def check_policy(policy: AuthorPolicy, problems: Problems, root: tuple[str, str]) -> None:
@@ -64,9 +63,9 @@ def check_change(before: Fields, after: Fields, problems: Problems) -> None:
             "keep their number, or give the policy back first (`tidegate policies leave`)",
         )
         return
-    for path in _differences(old, new, "spec"):
+    for each in differences(old, new, "spec"):
         problems.add(
-            path,
+            each.path,
             "differs from the revision before, and would reach every cluster at once",
             "change only the spec of templates, or give the policy back first",
         )
@@ -147,17 +146,3 @@ def _texts(value: Any, path: str, problems: Problems, depth: int = 0) -> Iterato
     elif isinstance(value, list | tuple):
         for at, inner in enumerate(value):
             yield from _texts(inner, f"{path}[{at}]", problems, depth + 1)
-
-
-def _differences(old: Any, new: Any, path: str, depth: int = 0) -> Iterator[str]:
-    """The places at which two values differ, no deeper than is useful to people."""
-    if old == new:
-        return
-    if depth < DEPTH_MAX and isinstance(old, Mapping) and isinstance(new, Mapping):
-        for key in sorted(old.keys() | new.keys()):
-            yield from _differences(old.get(key), new.get(key), f"{path}.{key}", depth + 1)
-    elif isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
-        for at, (one, other) in enumerate(zip(old, new, strict=True)):
-            yield from _differences(one, other, f"{path}[{at}]", depth + 1)
-    else:
-        yield path
