@@ -16,7 +16,7 @@ from tidegate.kubernetes.port import (
     POLICY_SET,
     ROLLOUT,
 )
-from tidegate.model.errors import OutsideError, UserError
+from tidegate.model.errors import OutsideError, StaleError, UserError
 from tidegate.model.time import SECOND, Instant
 
 Story = Callable[[HubStage, Worker], Coroutine[Any, Any, None]]
@@ -621,3 +621,49 @@ def test_a_retry_in_the_document_is_for_the_rollout_that_its_status_names() -> N
         assert set(stage.values().values()) == {"2"}
 
     play(story)
+
+
+def test_leaving_is_refused_where_a_cluster_would_get_or_lose_the_policy() -> None:
+    """The author's placement means other clusters than have it."""
+
+    async def story(stage: HubStage, worker: Worker) -> None:
+        await worker.live(2 * MINUTE)
+        assert set(stage.values()) == {"dev-1", "dev-2"}
+        stage.declare(paused=True)
+        with pytest.raises(StaleError, match="4 clusters without it would get it at once"):
+            await worker.fleet.leave(PARTITION)
+        stage.declare()
+        await worker.live(60 * MINUTE)
+        stage.declare(paused=True)
+        stage.hub.put_cluster("dev-1", {"env": "dev"}, taint="unreachable", available=False)
+        stage.hub.settle()
+        with pytest.raises(
+            StaleError, match="1 cluster in no decision of its placement would lose it"
+        ):
+            await worker.fleet.leave(PARTITION)
+        stage.hub.put_cluster("dev-1", {"env": "dev"})
+        stage.hub.settle()
+        await worker.fleet.leave(PARTITION)
+
+    stage = play(story)
+    assert not any(agent.deleted for agent in stage.hub.agents.values())
+
+
+def test_a_policy_is_not_taken_over_while_its_groups_are_half_written() -> None:
+    """A cluster that is not in the set yet would lose what it has."""
+
+    async def story(stage: HubStage, worker: Worker) -> None:
+        before = snapshot(stage)
+        stage.hub.stops_after = 1
+        stage.hub.put_cluster("dev-1", {"env": "stage"})
+        stage.hub.settle()
+        with pytest.raises(OutsideError, match="group 0 dev has 1 of 2"):
+            await worker.fleet.adopt(PARTITION)
+        stage.hub.stops_after = None
+        stage.pass_time(60)
+        await worker.fleet.adopt(PARTITION)
+        stage.pass_time(60)
+        assert set(snapshot(stage)) == set(before)
+
+    stage = play(story, adopted())
+    assert len(stage.values()) == 6

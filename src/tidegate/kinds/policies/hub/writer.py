@@ -48,7 +48,8 @@ from tidegate.kubernetes.port import (
     ResourceKind,
     Take,
 )
-from tidegate.model.errors import StaleError
+from tidegate.model.counted import counted
+from tidegate.model.errors import OutsideError, StaleError
 
 
 class HubWriter:
@@ -65,7 +66,10 @@ class HubWriter:
         """Have the root look its content up; what any cluster has stays the same."""
         view = self._view
         baseline = view.baseline
-        there = sorted(view.replicas) if baseline is not None else []
+        if not view.reading.complete:
+            raise OutsideError("; ".join(view.reading.gaps))
+        # A plain policy is for all clusters of its placement, whether they have it yet or not.
+        there = sorted({*view.members, *view.replicas}) if baseline is not None else []
         if baseline is not None:
             await self.keep(baseline)
             for cluster in there:
@@ -127,6 +131,7 @@ class HubWriter:
     async def leave(self) -> Revision:
         """Hand the policy back: a plain root with what all clusters have, bound as before."""
         view = self._view
+        self._check_same_clusters()
         given = set(view.pointers.values())
         if len(given) > 1:
             raise StaleError(
@@ -144,6 +149,24 @@ class HubWriter:
             await self._delete(PLACEMENT_DECISION, part.name)
         await self._delete(PLACEMENT, own_placement(self._policy))
         return revision
+
+    def _check_same_clusters(self) -> None:
+        """StaleError where the author's own placement means other clusters than have the policy."""
+        view = self._view
+        if not view.reading.complete:
+            raise OutsideError("; ".join(view.reading.gaps))
+        early = sorted(set(view.members) - view.pointers.keys())
+        late = sorted(view.pointers.keys() - set(view.members))
+        if early:
+            raise StaleError(
+                f"{view.rollout.name}: {counted(len(early), 'cluster')} without it would get it at "
+                f"once (first: {early[0]}); finish the rollout"
+            )
+        if late:
+            raise StaleError(
+                f"{view.rollout.name}: {counted(len(late), 'cluster')} in no decision of its "
+                f"placement would lose it (first: {late[0]}); wait until it is back, or has left"
+            )
 
     async def _delete(self, kind: ResourceKind, name: str) -> None:
         found = await self._cluster.get(kind, self._namespace, name)
