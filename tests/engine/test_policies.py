@@ -667,3 +667,32 @@ def test_a_policy_is_not_taken_over_while_its_groups_are_half_written() -> None:
 
     stage = play(story, adopted())
     assert len(stage.values()) == 6
+
+
+def test_a_cluster_that_is_back_before_the_scheduler_noticed_loses_nothing() -> None:
+    """It is well and in no decision; only one that stays so for a while has left."""
+
+    async def story(stage: HubStage, worker: Worker) -> None:
+        await worker.live(60 * MINUTE)
+        before = snapshot(stage)
+        stage.hub.put_cluster("prod-1", {"env": "prod"}, taint="unreachable", available=False)
+        await worker.live(10 * MINUTE)
+        stage.hub.stops_after = 0
+        stage.hub.put_cluster("prod-1", {"env": "prod"})
+        for _ in range(4):
+            await worker.round()
+            stage.pass_time(60)
+        stage.hub.stops_after = None
+        await worker.live(10 * MINUTE)
+        assert snapshot(stage) == before
+        # The author's placement selects it no more.
+        stage.hub.put_cluster("prod-1", {"env": "prod"}, taint="maintenance")
+        for _ in range(4):
+            await worker.round()
+            stage.pass_time(60)
+        assert snapshot(stage) == before
+        stage.pass_time(120)
+        await worker.live(MINUTE)
+        assert (POLICY, "prod-1", NAME) not in stage.hub.api.records
+
+    play(story)

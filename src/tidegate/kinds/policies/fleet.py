@@ -38,6 +38,8 @@ class PolicyObservation(Observation, frozen=True):
 
     # Clusters that are there and whose agents are not heard: they have not left.
     offline: frozenset[str] = frozenset()
+    # All clusters that are registered.
+    registered: frozenset[str] = frozenset()
     # Whether clusters keep their group.
     stable: bool = True
 
@@ -89,6 +91,7 @@ class PolicyFleet:
             complete=view.reading.complete,
             dated=False,
             offline=view.offline,
+            registered=frozenset(view.clusters),
             stable=rollout.membership is GroupKeeping.STABLE,
         )
 

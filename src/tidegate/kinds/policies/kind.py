@@ -1,12 +1,13 @@
 """Policies as a worker runs them: rollouts, with what earlier readings make of a new one."""
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from tidegate.journal.fact import Fact, Mode
-from tidegate.kinds.policies.core.memory import grouped, weighed
+from tidegate.kinds.policies.core.memory import grouped, lingering, weighed
 from tidegate.kinds.policies.core.requests import new_requests
 from tidegate.kinds.policies.fleet import PolicyFleet, PolicyObservation
 from tidegate.kinds.policies.wire.status_doc import status_of
@@ -30,6 +31,9 @@ class PolicyKind(RolloutKind):
         self._policies = fleet
         # What was decided last of each policy, until its object says so.
         self._untold: dict[str, tuple[RolloutWorld, RolloutPlan]] = {}
+        # Since when members of each policy are in no decision. Another worker begins anew, which
+        # keeps them for longer.
+        self._missed: defaultdict[str, dict[str, Instant]] = defaultdict(dict)
 
     def news(
         self, state: RolloutState, seen: Observation, now: Instant
@@ -37,12 +41,19 @@ class PolicyKind(RolloutKind):
         """What differs from what is known, and what its document asks for anew."""
         assert isinstance(seen, PolicyObservation)
         known, declared = state.declared, seen.declared
+        before = known.groups if known is not None else ()
+        kept = seen.offline
+        if seen.complete:
+            kept = lingering(
+                self._missed[declared.origin],
+                before,
+                declared.groups,
+                offline=seen.offline,
+                registered=seen.registered,
+                now=now,
+            )
         groups = grouped(
-            known.groups if known is not None else (),
-            declared.groups,
-            complete=seen.complete,
-            offline=seen.offline,
-            stable=seen.stable,
+            before, declared.groups, complete=seen.complete, offline=kept, stable=seen.stable
         )
         reports = weighed(state.reports, seen.reports, declared.strategy, now)
         weighed_seen = replace(seen, declared=replace(declared, groups=groups), reports=reports)

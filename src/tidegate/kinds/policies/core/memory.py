@@ -5,6 +5,9 @@ success     once it has lasted for the soak, it stays: what is NonCompliant late
 failure     NonCompliant is on its way until the deadline, and then it has failed.
 groups      a half-written set changes no membership; a cluster that is out of reach keeps its
             place; stable groups are kept as they were.
+    departures  a scheduler takes its time: between the moment at which a cluster is well again and
+                the one at which it is back in a decision, it looks as if it had left. So a cluster
+                that is registered has left only once it was in no decision for a while.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -15,7 +18,10 @@ from tidegate.kinds.policies.core.groups import steady, with_offline
 from tidegate.kinds.rollouts.core.strategy import Strategy
 from tidegate.kinds.rollouts.core.world import Membership
 from tidegate.model.target import Status, Target
-from tidegate.model.time import Instant
+from tidegate.model.time import SECOND, Duration, Instant
+
+# Far longer than a scheduler takes, and than a taint that comes and goes is away.
+DEPARTURE = Duration(5 * 60 * SECOND)
 
 
 def weighed(
@@ -49,6 +55,31 @@ def _is_over(known: Target, strategy: Strategy, now: Instant) -> bool:
     if known.status is not Status.Progressing or strategy.deadline is None:
         return False
     return known.since is not None and now >= known.since + strategy.deadline
+
+
+def lingering(
+    since: dict[str, Instant],
+    before: Iterable[Membership],
+    seen: Iterable[Membership],
+    *,
+    offline: Collection[str],
+    registered: Collection[str],
+    now: Instant,
+) -> frozenset[str]:
+    """Members in no decision that keep their place for now; `since` is when each was first missed.
+
+    One that is out of reach is missed from when it is back; one that is not registered is gone.
+    """
+    there = {cluster for group in seen for cluster in group.clusters}
+    missing = {cluster for group in before for cluster in group.clusters} - there
+    for cluster in [*since]:
+        if cluster not in missing or cluster in offline:
+            del since[cluster]
+    kept: set[str] = set()
+    for cluster in missing & set(registered):
+        if cluster in offline or now < since.setdefault(cluster, now) + DEPARTURE:
+            kept.add(cluster)
+    return frozenset(kept)
 
 
 def grouped(
