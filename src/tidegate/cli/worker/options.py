@@ -28,7 +28,7 @@ from tidegate.wiring import evidence_source
 # within moments of each other.
 SETTLE_S = 0.01
 # A round that decides this fast does so in the event loop, where the journal is a file.
-SHORT_S = 0.002
+SHORT_S = 0.005
 # How many calls to the journal are under way at once.
 THREADS = 24
 # How many new objects, and how many collections of the youngest and of the middle generation, make
