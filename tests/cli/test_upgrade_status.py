@@ -1,4 +1,4 @@
-"""`upgrades status`: an organisation on one screen, whoever asks, at any width."""
+"""`upgrades status`: an organisation on one screen, for owners and operators, at any width."""
 
 import json
 from pathlib import Path

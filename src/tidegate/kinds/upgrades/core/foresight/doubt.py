@@ -33,7 +33,7 @@ def own_doubts(expected: ExpectedUpgrades, unknown: UnknownOffers | None) -> lis
 
 
 def offers_text(unknown: UnknownOffers) -> str:
-    """That nobody knows what a channel offers."""
+    """That it is not known what a channel offers."""
     return f"what channel {unknown.channel} offers"
 
 

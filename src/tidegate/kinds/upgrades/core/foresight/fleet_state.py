@@ -41,7 +41,7 @@ class FleetChange(msgspec.Struct, frozen=True):
 
     @property
     def frees(self) -> bool:
-        """Whether somebody may have a mutex, or room, that it had or kept."""
+        """Whether another cluster may get a mutex, or room, that it had or kept."""
         one, other = self.before.progress, self.after.progress
         return one.occupies and (one.is_busy, bool(one.behind)) != (
             other.is_busy,
@@ -171,7 +171,7 @@ def freed(change: FleetChange) -> Sequence[str]:
 
 
 def moved_in(change: FleetChange) -> Iterator[tuple[str, str | None]]:
-    """The sectors and workloads in which somebody else may be the slowest by now."""
+    """The sectors and workloads in which another cluster may be the slowest by now."""
     member = change.after
     if member.sector and member.key != change.before.key:
         for workload in workloads_of(member):

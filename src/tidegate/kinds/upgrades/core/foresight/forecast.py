@@ -3,7 +3,7 @@
     forecast(world, now, pace) -> FleetForecast
 
 It jumps from round to round at which something may be decided that was not decided before: an
-upgrade ended, or a gate opens that somebody waits at (`watch.py`). There only those clusters are
+upgrade ended, or a gate opens at which a cluster waits (`watch.py`). There only those clusters are
 decided on, by the same rules as in a round, with the mutexes, sectors and soak of all. Moments are
 those of rounds, so nothing is foreseen to happen between two looks.
 """

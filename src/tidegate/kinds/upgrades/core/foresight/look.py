@@ -116,7 +116,7 @@ class FleetLooks:
         return [*shared, *choice_doubts(step, options)]
 
     def next_opening(self) -> Instant | None:
-        """When a gate may open by time alone that somebody waits at; None: none does."""
+        """When a gate at which a cluster waits may open by time alone; None: none does."""
         moments = [self._watches.next_alarm(), self._soaks.next_moment()]
         if self._ended and self._sources:  # what others inherit, they see in the round after
             moments.append(Instant(self._last + 1))

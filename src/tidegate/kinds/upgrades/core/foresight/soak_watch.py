@@ -1,4 +1,4 @@
-"""When versions that somebody waits for will have run for long enough, at the pace of now."""
+"""When versions that clusters wait for will have run for long enough, at the pace of now."""
 
 from collections.abc import Collection, Sequence
 
@@ -20,7 +20,7 @@ class SoakWatch:
         return min((each for each in self._moments.values() if each is not None), default=None)
 
     def add(self, key: WatchKey, days: Days, clocks: Sequence[SoakClock], now: Instant) -> None:
-        """Somebody waits for this."""
+        """A cluster waits for this."""
         if key not in self._moments:
             self._moments[key] = _soaked_at(key, days, clocks, now)
 

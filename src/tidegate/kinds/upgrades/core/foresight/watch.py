@@ -1,8 +1,8 @@
 """Which gate each option that is shut waits at, so that only what may have opened is decided anew.
 
 An option is acted on if all its gates are open, so it stays shut for as long as any one of them
-does. It is enough to watch that one: the end of an upgrade looks again at those who wait for its
-mutexes or for room in its sector, and at nobody else. What is not known to stay shut is decided in
+does. It is enough to watch that one: the end of an upgrade looks again at clusters that wait for
+its mutexes or for room in its sector, and at no other. What is not known to stay shut is decided in
 every look.
 """
 
