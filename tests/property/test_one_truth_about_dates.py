@@ -11,6 +11,7 @@ import pytest
 
 from tests.property.fleet_worlds import fleet_world
 from tests.sim import sized
+from tidegate.explain.pace import DatePace
 from tidegate.kinds.upgrades.app.clusters import ClusterRow, list_clusters
 from tidegate.kinds.upgrades.app.explanation import explain_cluster, explain_organisations
 from tidegate.kinds.upgrades.app.forecast import ClusterForecastList, ForecastRow, forecast_fleet
@@ -22,7 +23,6 @@ from tidegate.kinds.upgrades.app.report import report_fleet
 from tidegate.kinds.upgrades.core.explain.report import CHOSEN
 from tidegate.kinds.upgrades.core.foresight import forecast as foresight
 from tidegate.kinds.upgrades.core.step import StepKind
-from tidegate.model.pace import DatePace
 
 UPGRADES = (StepKind.UPGRADE.value, StepKind.POOL.value)
 SEEDS = range(sized(30, 40, 500))

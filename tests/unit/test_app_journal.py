@@ -17,6 +17,7 @@ from tidegate.app.journal.entries import EntryFeed, EntryQuery, entry_list
 from tidegate.app.journal.transfer import export_lines, import_journal
 from tidegate.app.journals import Journals
 from tidegate.app.when import when
+from tidegate.explain.pace import DatePace
 from tidegate.journal.chain import JournalNote
 from tidegate.journal.facts import Asked, Mode, Verb
 from tidegate.journal.lines import read_lines
@@ -25,7 +26,6 @@ from tidegate.kind_table import rules_of
 from tidegate.kinds.rollouts.core.journal.facts import RolloutTask
 from tidegate.kinds.upgrades.app.forecast import ClusterForecast, ClusterForecastList
 from tidegate.model.errors import NotFoundError
-from tidegate.model.pace import DatePace
 from tidegate.model.plan import Change, ChangeKind
 from tidegate.model.time import SECOND, Duration, Instant, parse_instant
 from tidegate.store.archive_port import Archive

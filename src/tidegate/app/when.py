@@ -5,9 +5,9 @@ from msgspec.structs import replace
 from tidegate.app.documents import NotedDocument, RolloutDates, TargetDates
 from tidegate.app.journals import Decision, Journals
 from tidegate.app.workers import trouble_lines
+from tidegate.explain.pace import DatePace
 from tidegate.model.document import Document
 from tidegate.model.errors import UserError
-from tidegate.model.pace import DatePace
 from tidegate.model.problem import Problem
 
 

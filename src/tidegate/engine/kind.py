@@ -14,6 +14,7 @@ from typing import Any, ClassVar, Generic, Protocol, TypeVar
 import msgspec
 
 from tidegate.explain.notice import DueNotices
+from tidegate.explain.pace import DatePace
 from tidegate.explain.view import Counts, PartitionView
 from tidegate.gates.approval import Response
 from tidegate.gates.brakes import Brakes, Coverages
@@ -24,7 +25,6 @@ from tidegate.journal.replay import Replayed
 from tidegate.journal.shadow import Shadowed
 from tidegate.model.document import Document
 from tidegate.model.errors import OutsideError
-from tidegate.model.pace import DatePace
 from tidegate.model.time import Instant
 from tidegate.model.verdict import Verdict
 from tidegate.store.port import TakenPlace

@@ -13,6 +13,7 @@ from tidegate.cli.render.worker_text import tell_trouble
 from tidegate.cli.setting_options import settings_options
 from tidegate.cli.shape import Command
 from tidegate.documents.files import is_file, read_document
+from tidegate.explain.pace import DAYS_AHEAD, DatePace
 from tidegate.explain.table import layout
 from tidegate.kinds.upgrades.app.forecast import (
     ClusterForecast,
@@ -26,7 +27,6 @@ from tidegate.kinds.upgrades.cli.source.names import fleet_of
 from tidegate.kinds.upgrades.cli.text.answer import finish
 from tidegate.kinds.upgrades.cli.when import print_forecast
 from tidegate.model.document import Document
-from tidegate.model.pace import DAYS_AHEAD, DatePace
 from tidegate.model.time import SECOND, format_second, parse_duration, parse_instant
 from tidegate.settings.settings import Merged
 

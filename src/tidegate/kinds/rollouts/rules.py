@@ -9,6 +9,7 @@ from tidegate.app.documents import RolloutDates
 from tidegate.engine.kind import Others, OthersThen, PlanRecord, Rules, UnderWay
 from tidegate.engine.kind import Task as AnyTask
 from tidegate.explain.notice import DueNotices
+from tidegate.explain.pace import DatePace
 from tidegate.explain.view import Counts, PartitionView
 from tidegate.gates.ask import Ask, shut_now
 from tidegate.gates.brakes import LISTS, Brakes, Coverages
@@ -35,7 +36,6 @@ from tidegate.kinds.rollouts.core.journal.stop import stopped_by
 from tidegate.kinds.rollouts.core.summary import Summary
 from tidegate.kinds.rollouts.core.world import RolloutWorld
 from tidegate.model.json_text import json_decoder
-from tidegate.model.pace import DatePace
 from tidegate.model.time import Duration, Instant
 from tidegate.model.verdict import Verdict
 from tidegate.store.port import TakenPlace

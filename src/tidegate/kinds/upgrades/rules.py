@@ -6,6 +6,7 @@ from typing import ClassVar
 from tidegate.engine.kind import Others, OthersThen, PlanRecord, Rules, UnderWay
 from tidegate.engine.kind import Task as AnyTask
 from tidegate.explain.notice import DueNotices
+from tidegate.explain.pace import DatePace
 from tidegate.explain.view import PartitionView
 from tidegate.gates.ask import Ask, Purpose, shut_now
 from tidegate.gates.brakes import Brakes, Coverages
@@ -29,7 +30,6 @@ from tidegate.kinds.upgrades.core.rules.fleet import brake_labels
 from tidegate.kinds.upgrades.core.service import PARTITION
 from tidegate.kinds.upgrades.core.step import StepKind
 from tidegate.model.document import Document
-from tidegate.model.pace import DatePace
 from tidegate.model.time import Duration, Instant
 from tidegate.model.verdict import Verdict
 from tidegate.store.port import TakenPlace

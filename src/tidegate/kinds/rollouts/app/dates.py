@@ -4,12 +4,12 @@ import copy
 from collections.abc import Iterable
 
 from tidegate.app.documents import RolloutDates, TargetDates
+from tidegate.explain.pace import DatePace
 from tidegate.journal.chain import JournalEntry
 from tidegate.kinds.rollouts.app.pace import usual_pace
 from tidegate.kinds.rollouts.core.journal.state import RolloutState
 from tidegate.kinds.rollouts.core.world import RolloutWorld
 from tidegate.kinds.rollouts.simulated.forecast import STEPS_MAX, TargetForecast, forecast
-from tidegate.model.pace import DatePace
 from tidegate.model.time import Instant, format_duration, format_instant
 
 # Steps times targets of an answer that is not about dates alone: some tenths of a second.

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 import msgspec
 from msgspec import field
 
+from tidegate.explain.pace import DatePace
 from tidegate.explain.verdict_part import VerdictPart, verdict_part
 from tidegate.kinds.upgrades.app.read.view import (
     find_cluster,
@@ -24,7 +25,6 @@ from tidegate.kinds.upgrades.core.foresight.pace import UpgradePace
 from tidegate.kinds.upgrades.core.rules.fleet import OrganisationFleet
 from tidegate.kinds.upgrades.core.service import ORGANISATION
 from tidegate.model.document import Part, fields_of, instant_text
-from tidegate.model.pace import DatePace
 from tidegate.model.time import SECOND, Duration, format_duration, format_instant
 
 _DAY = 24 * 60 * 60 * SECOND

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from tidegate.explain.pace import DatePace
 from tidegate.explain.verdict_part import VerdictPart, verdict_part
 from tidegate.kinds.upgrades.app.forecast import upgrade_pace
 from tidegate.kinds.upgrades.app.lint import LabelFinding, label_finding
@@ -30,7 +31,6 @@ from tidegate.kinds.upgrades.core.labels.label_edit import (
 )
 from tidegate.model.document import Part, instant_text
 from tidegate.model.errors import UserError
-from tidegate.model.pace import DatePace
 from tidegate.model.problem import Problem, nearest_or_all
 
 REMEDY = "write CLUSTER/LABEL=VALUE or org/ID/LABEL=VALUE"

@@ -5,12 +5,12 @@ import click
 from tidegate.cli.moment import duration
 from tidegate.cli.output import FORMATS, emit, say, terminal_width, wants_colour
 from tidegate.cli.shape import Command
+from tidegate.explain.pace import DatePace
 from tidegate.kinds.upgrades.app.what_if import compare_labels
 from tidegate.kinds.upgrades.cli.source.flags import WorldQuery, source_options
 from tidegate.kinds.upgrades.cli.source.reader import read_fleet
 from tidegate.kinds.upgrades.cli.text.answer import finish
 from tidegate.kinds.upgrades.cli.text.what_if import what_if_lines
-from tidegate.model.pace import DatePace
 
 
 @click.command(

@@ -4,10 +4,10 @@ from collections.abc import Iterable, Iterator
 
 from tidegate.explain.markup import cut
 from tidegate.explain.sentence import sentence
+from tidegate.kinds.upgrades.core.explain.numbers import Sample
 from tidegate.kinds.upgrades.core.explain.summary import ClusterSummary
 from tidegate.kinds.upgrades.core.reasons.version_reasons import VersionReason
 from tidegate.kinds.upgrades.core.rules.fleet import FleetMember, OrganisationFleet
-from tidegate.kinds.upgrades.core.rules.numbers import Sample
 from tidegate.model.time import SECOND
 
 # Labels as their owner wrote them: what cannot be read is shown, too.

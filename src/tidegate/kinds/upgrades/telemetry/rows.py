@@ -5,11 +5,11 @@ from collections.abc import Iterable, Iterator, Mapping
 
 import msgspec
 
+from tidegate.kinds.upgrades.core.explain.numbers import PLAIN, Sample, numbers
 from tidegate.kinds.upgrades.core.explain.phase import UpgradePhase, phase_of
 from tidegate.kinds.upgrades.core.explain.summary import ClusterSummary, cluster_summaries
 from tidegate.kinds.upgrades.core.faults import NOBODY, fault_of
 from tidegate.kinds.upgrades.core.rules.fleet import SERVICE
-from tidegate.kinds.upgrades.core.rules.numbers import PLAIN, Sample, numbers
 from tidegate.kinds.upgrades.core.rules.plan import UpgradePlan
 from tidegate.kinds.upgrades.core.step import StepKind
 from tidegate.kinds.upgrades.core.world import ManagedCluster, UpgradeWorld

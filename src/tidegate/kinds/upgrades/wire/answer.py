@@ -5,8 +5,8 @@ from typing import Any
 import msgspec
 
 from tidegate.explain.verdict_part import verdict_part
+from tidegate.kinds.upgrades.core.explain.numbers import numbers
 from tidegate.kinds.upgrades.core.requests import Write, post_service_log, request_of
-from tidegate.kinds.upgrades.core.rules.numbers import numbers
 from tidegate.kinds.upgrades.core.rules.plan import UpgradePlan
 from tidegate.kinds.upgrades.core.step import UpgradeStep
 from tidegate.kinds.upgrades.core.world import UpgradeWorld
