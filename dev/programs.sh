@@ -7,11 +7,28 @@ give_up() {
     exit 1
 }
 
+# answer WORD: `look` prints the folder if nothing is missing, `clean` removes it, and without a word
+# what is there already is enough. `whole` says whether nothing is missing.
+answer() {
+    case ${1:-} in
+    clean)
+        rm -rf "$cache"
+        exit 0
+        ;;
+    look) whole || exit 1 ;;
+    esac
+    if whole; then
+        echo "$into"
+        exit 0
+    fi
+}
+
 # Two that build at once would only wait for each other; the second finds what the first has made.
 lock_cache() {
-    mkdir -p "$into"
+    mkdir -p "$cache"
     exec 9>"$cache/lock"
-    command -v flock >/dev/null && flock 9
+    if command -v flock >/dev/null; then flock 9; fi
+    answer
 }
 
 # build NAME VERSION PACKAGE [FLAGS FOR THE LINKER]: says now and then that it is still at work, with
