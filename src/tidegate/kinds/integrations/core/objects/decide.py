@@ -141,6 +141,8 @@ class _Gates:
         self._braked = any(getattr(world.brakes, field) for field in LISTS)
         self._mass = _mass(world)
         self._version = version_of(world)
+        # Whether something other than a removal failed here.
+        self._failing = any(one.tries and not one.removes for one in world.attempts.values())
         self.moments: set[Instant] = set()
 
     def of(self, stand: ObjectStand) -> tuple[Verdict, ...]:
@@ -181,8 +183,7 @@ class _Gates:
         if again is not None and again.digest == digest_of(_same(world, stand)):
             yield from self._repeated(again)
         if stand.removes:
-            failing = (one for one in world.attempts.values() if one.tries and not one.removes)
-            if any(failing):
+            if self._failing:
                 yield verdict(ObjectReason.RemovalWithheld)
             if (mass := self._mass.get(stand.object, self._mass.get(""))) is not None:
                 yield mass
@@ -270,9 +271,13 @@ class _Wave:
             self._most = limits.concurrency.of(len(targets))
         self._busy = {each.target for each in mine if not each.acts and not each.settled}
         self._busy |= targets & world.attempts.keys()
+        # By wave: why it waits for those before it. The same for all of it.
+        self._before: dict[int, Verdict | None] = {}
 
     def verdicts(self, stand: ObjectStand, *, starts: bool) -> Iterator[Verdict]:
-        earlier = self._earlier(stand)
+        if stand.wave not in self._before:
+            self._before[stand.wave] = self._earlier(stand.wave)
+        earlier = self._before[stand.wave]
         if earlier is not None:
             yield earlier
         elif stand.target not in self._busy:
@@ -281,8 +286,8 @@ class _Wave:
             elif starts:
                 self._busy.add(stand.target)
 
-    def _earlier(self, stand: ObjectStand) -> Verdict | None:
-        before = [each for each in self._mine if each.wave < stand.wave]
+    def _earlier(self, wave: int) -> Verdict | None:
+        before = [each for each in self._mine if each.wave < wave]
         for each in before:
             how = "differs yet" if each.acts else "" if each.settled else "is not running yet"
             if how:
