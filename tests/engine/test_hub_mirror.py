@@ -5,7 +5,7 @@ from contextlib import aclosing
 from typing import Any
 
 from tidegate.kinds.policies.hub.mirror import HubMirror, Shelf
-from tidegate.kubernetes.port import CONFIG_MAP, Object, ObjectReading
+from tidegate.kubernetes.port import CONFIG_MAP, AbsentError, Object, ObjectReading
 from tidegate.kubernetes.simulated.api import SimulatedApi
 from tidegate.kubernetes.simulated.cluster import SimulatedCluster
 from tidegate.model.errors import OutsideError
@@ -79,7 +79,7 @@ def test_a_kind_that_a_hub_does_not_have_is_empty_only_where_that_is_fine() -> N
     hub = api()
 
     def absent(_: str) -> None:
-        raise OutsideError("hub: HTTP 404: the server could not find the requested resource")
+        raise AbsentError("hub: HTTP 404: the server could not find the requested resource")
 
     hub.fault = absent
 

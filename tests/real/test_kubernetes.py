@@ -21,7 +21,9 @@ from tidegate.kubernetes.port import (
     DEPLOYMENT,
     POD,
     REPLICA_SET,
+    ROLLOUT,
     STATEFUL_SET,
+    AbsentError,
     ApplyOutcome,
     ConflictError,
     ExpiredError,
@@ -118,6 +120,16 @@ def test_a_document_that_fits_no_schema_is_refused_at_once(plane: ControlPlane) 
 
     # It would take longer than the story lasts if it were tried again.
     play(plane.access(), story, limits=ServerLimits(pause_s=60, total_s=300))
+
+
+def test_a_kind_that_a_server_does_not_have_is_told_from_one_that_cannot_be_read(
+    plane: ControlPlane,
+) -> None:
+    async def story(cluster: KubernetesCluster) -> None:
+        with pytest.raises(AbsentError, match="HTTP 404"):
+            await cluster.read("", [ROLLOUT])
+
+    play(plane.access(), story)
 
 
 def test_an_unknown_or_forbidden_account_is_reported(plane: ControlPlane) -> None:

@@ -173,6 +173,10 @@ class ObjectRefusedError(OutsideError):
     """The server does not accept this document, however often it is sent."""
 
 
+class AbsentError(OutsideError):
+    """The server has nothing at this place: no such kind, or no such namespace."""
+
+
 class NotAllowedError(OutsideError):
     """Our account may not do this."""
 

@@ -118,12 +118,10 @@ class PolicyFleet:
         wanted, cluster = task.change.revision, task.target
         if cluster not in view.members and cluster not in view.given:
             raise StaleError(f"{cluster} is in no group any more")
-        known = {**view.revisions, view.revision.name: view.revision}
-        if view.baseline is not None:
-            known[view.baseline.name] = view.baseline
-        if wanted not in known:
+        revision = view.known.get(wanted or "")
+        if revision is None:
             raise StaleError(f"revision {wanted} is neither the author's nor kept on the hub")
-        await writer.keep(known[wanted])
+        await writer.keep(revision)
         adopted = not view.staged
         if adopted:
             await writer.adopt()

@@ -5,6 +5,7 @@ import re
 import msgspec
 
 from tidegate.kubernetes.port import (
+    AbsentError,
     ConflictError,
     ExpiredError,
     FieldConflict,
@@ -88,7 +89,8 @@ def error_of(where: str, code: int, status: ApiStatus) -> TidegateError:
         return ExpiredError(f"{where}: its history is gone (410): read anew")
     if code in (400, 413, 415, 422) or status.misfit:
         return ObjectRefusedError(f"{where}: refused ({code}): {_causes(status) or stated}")
-    return OutsideError(f"{where}: HTTP {code}: {stated}")
+    kind = AbsentError if code == 404 else OutsideError
+    return kind(f"{where}: HTTP {code}: {stated}")
 
 
 def _conflicts(status: ApiStatus) -> tuple[FieldConflict, ...]:

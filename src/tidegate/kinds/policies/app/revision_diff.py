@@ -37,9 +37,7 @@ async def compare_revisions(
 ) -> RevisionDiff:
     """Compare two revisions; by default what most clusters have with what the author wants."""
     view = await fleet.view(f"{WORD}/{named(name)}")
-    known = {**view.revisions, view.revision.name: view.revision}
-    if view.baseline is not None:
-        known[view.baseline.name] = view.baseline
+    known = view.known
     first, second = before or view.last_good, after or view.revision.name
     old = spec_of(_known(known, first)) if first is not None else {}
     new = spec_of(_known(known, second))

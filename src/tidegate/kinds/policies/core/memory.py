@@ -5,9 +5,9 @@ success     once it has lasted for the soak, it stays: what is NonCompliant late
 failure     NonCompliant is on its way until the deadline, and then it has failed.
 groups      a half-written set changes no membership; a cluster that is out of reach keeps its
             place; stable groups are kept as they were.
-    departures  a scheduler takes its time: between the moment at which a cluster is well again and
-                the one at which it is back in a decision, it looks as if it had left. So a cluster
-                that is registered has left only once it was in no decision for a while.
+departures  a scheduler takes its time: between the moment at which a cluster is well again and
+            the one at which it is back in a decision, it looks as if it had left. So a cluster
+            that is registered has left only once it was in no decision for a while.
 """
 
 from collections.abc import Collection, Iterable, Mapping

@@ -9,7 +9,7 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from typing import Any, Generic, TypeVar
 
-from tidegate.kubernetes.port import Cluster, Object, ObjectEvent, ResourceKind
+from tidegate.kubernetes.port import AbsentError, Cluster, Object, ObjectEvent, ResourceKind
 from tidegate.model.errors import OutsideError, StaleError
 
 T = TypeVar("T")
@@ -19,8 +19,6 @@ Name = tuple[str, str]
 FRESH_S = 1.0
 # After a watch broke, it is begun again so much later.
 AGAIN_S = 5.0
-# What a server says of a kind that it does not have.
-_ABSENT = "HTTP 404"
 
 
 class Shelf(Generic[T]):
@@ -75,7 +73,7 @@ class Shelf(Generic[T]):
         try:
             reading = await cluster.read("", [self.kind], self.selector)
         except OutsideError as error:
-            if not (self._optional and _ABSENT in str(error)):
+            if not (self._optional and isinstance(error, AbsentError)):
                 self.gap = str(error)
                 return
             self.removals += len(self.items)

@@ -26,7 +26,7 @@ from tidegate.kinds.policies.wire.hub_doc import (
 )
 from tidegate.kinds.policies.wire.rollout_doc import PolicyRollout
 from tidegate.kinds.rollouts.core.world import Membership
-from tidegate.model.errors import OutsideError, UserError
+from tidegate.model.errors import UserError
 from tidegate.model.problem import Problem, Problems
 from tidegate.model.target import Status, Target
 
@@ -73,6 +73,12 @@ class PolicyView(msgspec.Struct, frozen=True):
         return self.pointers if self.staged else {}
 
     @property
+    def known(self) -> Mapping[str, Revision]:
+        """All revisions that a cluster can be given, by name."""
+        own = (self.revision, self.baseline)
+        return {**self.revisions, **{each.name: each for each in own if each is not None}}
+
+    @property
     def last_good(self) -> str | None:
         """What most clusters had before the wanted revision; None: nothing is known of it."""
         if not self.staged:
@@ -113,10 +119,7 @@ class PolicyView(msgspec.Struct, frozen=True):
 
 
 def view_of(shelves: HubShelves, rollout: PolicyRollout) -> PolicyView:
-    """One policy; UserError lists why it cannot be staged, OutsideError what cannot be read."""
-    gaps = shelves.gaps()
-    if gaps:
-        raise OutsideError("; ".join(gaps))
+    """One policy, on shelves without gaps; UserError lists why it cannot be staged."""
     problems = Problems()
     written = shelves.policy(rollout.source_namespace, rollout.source_name)
     where = f"policy/{rollout.source_namespace}/{rollout.source_name}"
