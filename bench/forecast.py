@@ -17,7 +17,7 @@ import msgspec
 
 from bench.table import Report, count, draw, figure
 from bench.timing import Effort, best_ms
-from bench.upgrades import SIZES, WORKLOADS, fleet
+from bench.upgrades import SIZES, FleetMix, cluster_of, fleet, organisation
 from tidegate.kinds.upgrades.core.foresight.forecast import first_starts, forecast
 from tidegate.kinds.upgrades.core.foresight.pace import UpgradePace
 from tidegate.kinds.upgrades.core.lint.lint import lint
@@ -32,6 +32,8 @@ SECTORS = tuple(f"s{i}" for i in range(8))
 # More than this at once in a sector would be done in days.
 LIMIT = "3"
 VERSIONS = ("4.14.10", "4.14.11", "4.14.12", "4.15.3", "4.15.4", "4.16.1")
+# Of these versions clusters run one of the first.
+BEGUN = 3
 SCHEDULES = ("* * * * *", "30 */3 * * *", "0 8-16 * * 1-4", "0 */4 * * *")
 SOAK_DAYS = ("0", "0", "1", "2")
 # So many clusters have a mutex in common.
@@ -91,32 +93,8 @@ def moving(size: int) -> dict[str, Any]:
     """One organisation of so many clusters that are all upgraded, sector after sector."""
     labels = {f"sector-deps.{later}": first for first, later in pairwise(SECTORS)}
     labels |= {f"sector-max-parallel-upgrades.{each}": LIMIT for each in SECTORS}
-    return {
-        "now": "2023-05-10T10:00:00Z",
-        "orgs": [{"id": "o", "name": "O", "labels": labels}],
-        "clusters": [_cluster(i, size) for i in range(size)],
-    }
-
-
-def _cluster(i: int, size: int) -> dict[str, Any]:
-    version = VERSIONS[i * 7 % 3]
-    is_hosted = i % 5 == 0
-    return {
-        "name": f"c{i:05}",
-        "org": "o",
-        "version": version,
-        "available_upgrades": VERSIONS[VERSIONS.index(version) + 1 :],
-        "product": "rosa" if is_hosted else "osd",
-        "hypershift": is_hosted,
-        "node_pools": [{"id": "np", "version": version}] if is_hosted else [],
-        "labels": {
-            "soak-days": SOAK_DAYS[i // 3 % len(SOAK_DAYS)],
-            "workloads": WORKLOADS[i // 2 % len(WORKLOADS)],
-            "schedule": SCHEDULES[i // 7 % len(SCHEDULES)],
-            "sector": SECTORS[i // 11 % len(SECTORS)],
-            "mutexes": f"m{i % (size // SHARING)}",
-        },
-    }
+    mix = FleetMix(VERSIONS, BEGUN, SOAK_DAYS, SCHEDULES, SECTORS, size // SHARING)
+    return organisation(labels, [cluster_of(i, mix) for i in range(size)])
 
 
 def _table(rows: list[Row]) -> str:

@@ -13,7 +13,7 @@ There is no record for 50,000: it shows how ours grows.
 from collections.abc import Callable
 from functools import partial
 from itertools import product
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -41,6 +41,22 @@ WORKLOADS = ("w1", "w2", "w1,w3")
 SCHEDULES = ("* * * * *", "0 3 * * 0")
 SOAK_DAYS = ("0", "1", "3", "7")
 MUTEXES = 100
+
+
+class FleetMix(NamedTuple):
+    """What the clusters of a fleet are mixed from."""
+
+    versions: tuple[str, ...]
+    # Clusters run one of the first so many.
+    begun: int
+    soak_days: tuple[str, ...]
+    schedules: tuple[str, ...]
+    sectors: tuple[str, ...]
+    # How many mutexes there are.
+    mutexes: int
+
+
+MIX = FleetMix(VERSIONS, len(VERSIONS), SOAK_DAYS, SCHEDULES, SECTORS, MUTEXES)
 
 
 class Row(msgspec.Struct, frozen=True):
@@ -141,34 +157,41 @@ def fleet(size: int) -> dict[str, Any]:
     """One organisation of so many clusters."""
     labels = {"sector-deps.stage": "dev", "sector-deps.prod": "stage"}
     labels["sector-max-parallel-upgrades.prod"] = "20%"
+    clusters = [cluster_of(i, MIX) for i in range(size)]
+    for i, each in enumerate(clusters):
+        started = {"id": "p", "version": VERSIONS[-1], "state": "started"}
+        each["upgrade_policies"] = [started] if i % 10 == 3 else []
+    return organisation(labels, clusters)
+
+
+def organisation(labels: dict[str, str], clusters: list[dict[str, Any]]) -> dict[str, Any]:
+    """A world with one organisation."""
     return {
         "now": "2023-05-10T10:00:00Z",
         "orgs": [{"id": "o", "name": "O", "labels": labels}],
-        "clusters": [_cluster(i) for i in range(size)],
+        "clusters": clusters,
     }
 
 
-def _cluster(i: int) -> dict[str, Any]:
+def cluster_of(i: int, mix: FleetMix) -> dict[str, Any]:
+    """One cluster of a mixed fleet."""
     # Steps that share no divisor with the lists, so that every mixture comes up.
-    version = VERSIONS[i * 7 % len(VERSIONS)]
+    version = mix.versions[i * 7 % mix.begun]
     is_hosted = i % 5 == 0
     return {
         "name": f"c{i:05}",
         "org": "o",
         "version": version,
-        "available_upgrades": VERSIONS[VERSIONS.index(version) + 1 :],
+        "available_upgrades": mix.versions[mix.versions.index(version) + 1 :],
         "product": "rosa" if is_hosted else "osd",
         "hypershift": is_hosted,
         "node_pools": [{"id": "np", "version": version}] if is_hosted else [],
-        "upgrade_policies": [{"id": "p", "version": VERSIONS[-1], "state": "started"}]
-        if i % 10 == 3
-        else [],
         "labels": {
-            "soak-days": SOAK_DAYS[i // 3 % len(SOAK_DAYS)],
+            "soak-days": mix.soak_days[i // 3 % len(mix.soak_days)],
             "workloads": WORKLOADS[i // 2 % len(WORKLOADS)],
-            "schedule": SCHEDULES[i // 7 % len(SCHEDULES)],
-            "sector": SECTORS[i // 11 % len(SECTORS)],
-            "mutexes": f"m{i % MUTEXES}",
+            "schedule": mix.schedules[i // 7 % len(mix.schedules)],
+            "sector": mix.sectors[i // 11 % len(mix.sectors)],
+            "mutexes": f"m{i % mix.mutexes}",
         },
     }
 
