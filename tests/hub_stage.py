@@ -1,5 +1,7 @@
 """A stage for policies: a simulated hub, virtual time, and a worker that can be started anew."""
 
+import asyncio
+from collections.abc import Callable, Coroutine
 from typing import Any
 
 from tests.engine.stage import TERM, VirtualClock
@@ -29,6 +31,7 @@ OBJECT = "ConfigMap/web"
 GROUPS = ("dev", "stage", "prod")
 # No story here is longer.
 STEPS_MAX = 600
+MINUTE = 60.0
 
 
 def strategy(**more: Any) -> dict[str, Any]:
@@ -187,3 +190,42 @@ class Worker:
         assert self.last.plan is not None
         word: str = self.last.plan.summary.value
         return word
+
+
+Story = Callable[[HubStage, Worker], Coroutine[Any, Any, None]]
+
+
+def play(story: Story, stage: HubStage | None = None) -> HubStage:
+    """A story, with a worker from its beginning."""
+    stage = stage or HubStage()
+    worker = stage.start()
+    asyncio.run(story(stage, worker))
+    return stage
+
+
+def first_given(stage: HubStage, value: str) -> dict[str, float]:
+    """When each cluster first had a value, in minutes since the start."""
+    start = min(at for agent in stage.hub.agents.values() for at, *_ in agent.applied)
+    return {
+        name: (at - start) / SECOND / 60
+        for name, agent in stage.hub.agents.items()
+        for at, _, content in reversed(agent.applied)
+        if content["data"]["value"] == value
+    }
+
+
+def adopted(value: str = "1") -> HubStage:
+    """A policy that every cluster has already, plain and enforced by its author."""
+    stage = HubStage()
+    stage.write(value, "policies")
+    stage.pass_time(60)
+    assert set(stage.values().values()) == {value}
+    return stage
+
+
+def snapshot(stage: HubStage) -> dict[str, tuple[int, int]]:
+    """The uid and generation of the object on every cluster."""
+    return {
+        name: (agent.objects[OBJECT].uid, agent.objects[OBJECT].generation)
+        for name, agent in stage.hub.agents.items()
+    }
