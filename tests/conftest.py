@@ -6,6 +6,7 @@ states of tests/sim find by number.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -32,6 +33,12 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 settings.load_profile("sized")
+
+# The settings of a Tidegate that this shell uses are not those of the commands under test.
+_OF_THE_TESTS = ("TIDEGATE_TESTS", "TIDEGATE_REWRITE")
+for _name in [name for name in os.environ if name.startswith("TIDEGATE_")]:
+    if _name not in _OF_THE_TESTS:
+        del os.environ[_name]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

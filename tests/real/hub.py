@@ -33,7 +33,7 @@ def needed_programs() -> Path:
     looked = subprocess.run(look, capture_output=True, text=True, check=False)
     if looked.returncode == 0:
         return Path(looked.stdout.strip())
-    how = "`make e2e` builds one (dev/hub/build), or set TIDEGATE_HUB"
+    how = "`make e2e` builds one (dev/hub/build), or set OCM_HUB_ASSETS"
     if WANTED:
         pytest.fail(f"no Open Cluster Management hub here: {how}", pytrace=False)
     pytest.skip(f"no Open Cluster Management hub here: {how}")
