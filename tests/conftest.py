@@ -7,6 +7,7 @@ states of tests/sim find by number.
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -39,6 +40,10 @@ _OF_THE_TESTS = ("TIDEGATE_TESTS", "TIDEGATE_REWRITE")
 for _name in [name for name in os.environ if name.startswith("TIDEGATE_")]:
     if _name not in _OF_THE_TESTS:
         del os.environ[_name]
+
+# A shell ignores SIGINT for what it starts in the background, and programs under test inherit that.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
