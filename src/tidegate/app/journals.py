@@ -5,6 +5,7 @@ journal are as they are now; those of a worker's files are as it recorded them l
 """
 
 from collections.abc import Callable, Iterable, Iterator
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -15,10 +16,8 @@ from tidegate.app.workers import Attendance, PartitionWorker, attendance, troubl
 from tidegate.engine.brakes.book import BrakeBook
 from tidegate.engine.kind import Rules
 from tidegate.engine.others import OtherStates
-from tidegate.engine.partition import PartitionState
 from tidegate.explain.view import PartitionView, TargetRow
 from tidegate.gates.scope import kind_word
-from tidegate.journal.brake_state import PARTITION as BRAKES
 from tidegate.journal.fact import Fact
 from tidegate.journal.lease import KeptLease
 from tidegate.model.errors import NotFoundError, OutsideError
@@ -56,19 +55,39 @@ class Decision:
         return kind_word(self.partition)
 
 
+class KeptStates:
+    """States of partitions and the book of brakes; what is read again is only what was added."""
+
+    def __init__(self, store: Store) -> None:
+        self.book = BrakeBook(store)
+        self.states = OtherStates(store)
+
+
 class Journals:
     """Reads partitions of all kinds from one store."""
 
     def __init__(
-        self, store: Store, rules_of: RulesOf, now: Instant, at: Instant | None = None
+        self,
+        store: Store,
+        rules_of: RulesOf,
+        now: Instant,
+        at: Instant | None = None,
+        kept: "KeptStates | None" = None,
     ) -> None:
-        """`at`: decide for this moment, whenever a worker last looked."""
+        """`at`: decide for this moment, whenever a worker last looked.
+
+        `kept`: states from before, which a process that answers again and again has.
+        """
         self.store = store
         self.now = now
         self._at = at
-        self.book = BrakeBook(store)
         self.rules_of = rules_of
-        self._others = OtherStates(store)
+        self._kept = kept or KeptStates(store)
+        self.book = self._kept.book
+        # Which partitions may be seen; None: all.
+        self._sees: Callable[[str], bool] | None = None
+        # What was decided for this moment; None: every question is decided anew.
+        self._known: dict[str, Decision | None] | None = None if kept is None else {}
 
     @cached_property
     def _leases(self) -> dict[str, KeptLease]:
@@ -93,28 +112,44 @@ class Journals:
             for each, record in self._leases.items()
             if record.runs(self.now) and record.look is not None and record.look.trouble
         ]
-        found = (self.attendance(each).worker for each in led if each != BRAKES)
+        found = (self.attendance(each).worker for each in led if self._is_shown(each))
         return tuple(each for each in found if each.saw_nothing and not self.read(each.partition))
+
+    def _is_shown(self, partition: str) -> bool:
+        """Whether a partition is of a kind, and may be seen."""
+        return "/" in partition and (self._sees is None or self._sees(partition))
+
+    def limited(self, sees: Callable[[str], bool]) -> "Journals":
+        """The same decisions, of the partitions that may be seen."""
+        found = copy(self)
+        found._sees = sees
+        return found
 
     def names(self, kind: str = "") -> list[str]:
         """The partitions there are, of one kind or of all."""
-        every = (each for each in self.store.partitions() if each != BRAKES)
+        every = (each for each in self.store.partitions() if self._is_shown(each))
         return [each for each in every if not kind or kind_word(each) == kind]
 
     def read(self, partition: str) -> Decision | None:
         """One partition; None: nothing of it is declared or observed yet."""
+        if self._known is not None and partition in self._known:
+            return self._known[partition]
         rules = self.rules_of(partition)
-        state = PartitionState(self.store, partition, rules).state
-        return self._decided(partition, rules, state)
+        found = self._decided(partition, rules, self._kept.states.of(rules)(partition))
+        if self._known is not None:
+            self._known[partition] = found
+        return found
 
     def supposing(self, one: Decision, fact: Fact, actor: str) -> Decision | None:
         """The same partition as it would be with one more fact."""
-        state = one.rules.fold(one.state, self.now, fact, actor)
+        copied = one.rules.decode(one.rules.encode(one.state))  # a fold changes what it is given
+        state = one.rules.fold(copied, self.now, fact, actor)
         return self._decided(one.partition, one.rules, state)
 
     def supposing_brakes(self, facts: Iterable[Fact], actor: str) -> "Journals":
         """The same journals as they would be with more facts about brakes."""
         found = Journals(self.store, self.rules_of, self.now, self._at)
+        found._kept.states = self._kept.states
         found.book = self.book.supposing(facts, self.now, actor)
         return found
 
@@ -122,7 +157,7 @@ class Journals:
         attended = self.attendance(partition)
         now = attended.at
         brakes = self.book.seen(partition, rules.under_way(state), now)
-        world = rules.world(state, brakes, now, self._others.of(rules))
+        world = rules.world(state, brakes, now, self._kept.states.of(rules))
         if world is None:
             return None
         plan = rules.decide(world, now)

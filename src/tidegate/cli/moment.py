@@ -1,14 +1,9 @@
-"""A moment as people write it: a time, how long ago, or how long from now."""
-
-import re
+"""A moment as options have it: a time, how long ago, or how long from now."""
 
 import click
 
-from tidegate.model.time import SECOND, Duration, Instant, parse_duration, parse_instant
-
-# Go's durations have no days, but journals span days.
-_DAYS = re.compile(r"(\d+)d(.*)")
-_DAY = 86_400 * SECOND
+from tidegate.documents.moment import parse_ahead, parse_moment
+from tidegate.model.time import Duration, Instant, parse_duration
 
 
 def moment(option: str, text: str, now: Instant) -> Instant:
@@ -18,10 +13,11 @@ def moment(option: str, text: str, now: Instant) -> Instant:
 
 def ahead(option: str, text: str, now: Instant) -> Instant:
     """A time in RFC 3339 that is still to come, or the moment that lies a duration ahead."""
-    found = _moment(option, text, now, 1)
-    if found <= now:
-        raise click.UsageError(f'{option} "{text}" is past; write one to come, like 2h or 3d')
-    return Instant(found // SECOND * SECOND)  # whole seconds are enough
+    _moment(option, text, now, 1)
+    try:
+        return parse_ahead(text, now)
+    except ValueError as error:
+        raise click.UsageError(f'{option} "{text}" {error}') from None
 
 
 def point(option: str, text: str, now: Instant) -> Instant:
@@ -41,20 +37,6 @@ def duration(option: str, text: str | None) -> Duration | None:
 
 def _moment(option: str, text: str, now: Instant, sign: int) -> Instant:
     try:
-        return parse_instant(text)
-    except ValueError:
-        pass
-    try:
-        return Instant(now + sign * _duration(text))
-    except ValueError:
-        hint = "like 90m, 3d12h or 2026-01-31T12:00:00Z"
-        what = f'{option} "{text}": neither a duration nor a time; {hint}'
-        raise click.UsageError(what) from None
-
-
-def _duration(text: str) -> int:
-    days = _DAYS.fullmatch(text)
-    if days is None:
-        return parse_duration(text)
-    rest = parse_duration(days[2]) if days[2] else 0
-    return int(days[1]) * _DAY + rest
+        return parse_moment(text, now, sign)
+    except ValueError as error:
+        raise click.UsageError(f'{option} "{text}": {error}') from None

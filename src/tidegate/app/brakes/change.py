@@ -68,8 +68,13 @@ def set_brake(
     journals: Journals, checked: CheckedBrake, actor: str, covered: Sequence[str]
 ) -> BrakeReport:
     """Record a brake, and say which workers it binds where it covers something."""
+    journals.store.append(PARTITION, [JournalNote(journals.now, actor, checked.fact())])
+    return brake_report(journals, checked, covered)
+
+
+def brake_report(journals: Journals, checked: CheckedBrake, covered: Sequence[str]) -> BrakeReport:
+    """A brake as it is reported once it is set."""
     request, now = checked.request, journals.now
-    journals.store.append(PARTITION, [JournalNote(now, actor, checked.fact())])
     spans = spans_ahead(checked.brakes, now)
     first = spans[0] if spans else None
     led = [each for each in journals.workers() if each.leader is not None]
@@ -95,12 +100,20 @@ def lift_brakes(
     journals: Journals, brake: str, names: tuple[str, ...], reason: str, actor: str
 ) -> LiftReport:
     """Lift brakes, all or none; NotFoundError names the nearest to one that is not there."""
+    report = lift_report(journals, brake, names, reason)
+    facts = lift_facts(brake, names, reason)
+    journals.store.append(PARTITION, [JournalNote(journals.now, actor, each) for each in facts])
+    return report
+
+
+def lift_facts(brake: str, names: tuple[str, ...], reason: str) -> tuple[Lifted, ...]:
+    """What is recorded when brakes are lifted."""
+    return tuple(Lifted(brake=brake, name=name, reason=reason) for name in names)
+
+
+def lift_report(journals: Journals, brake: str, names: tuple[str, ...], reason: str) -> LiftReport:
+    """Brakes as they are reported once they are lifted."""
     found = [find_brake(journals, brake, name) for name in names]
-    notes = [
-        JournalNote(journals.now, actor, Lifted(brake=brake, name=name, reason=reason))
-        for name in names
-    ]
-    journals.store.append(PARTITION, notes)
     return LiftReport(
         brake=brake,
         at=format_instant(journals.now),
