@@ -114,7 +114,8 @@ _MERGE_REQUESTS: Table = {
 
 _RUN: Table = {
     "run": ("tidegate.cli.worker.run:run", "Observe, decide and record; act where --act allows it"),
-    "serve": ("tidegate.cli.worker.serve:serve", "`run` plus HTTP probes and metrics"),
+    "serve": ("tidegate.cli.worker.serve:serve", "`run` plus an HTTP API, probes and metrics"),
+    "token": ("tidegate.cli.access.tokens:token", "Create, list and revoke API tokens"),
     "config": ("tidegate.cli.config:config", "Show the settings and where each comes from"),
     "journal": ("tidegate.cli.journal:journal", "Show, verify, export and compact the journal"),
     "replay": ("tidegate.cli.look.replay:replay", "Repeat recorded decisions with today's rules"),

@@ -43,6 +43,8 @@ QUESTIONS: dict[str, Question] = {
     "pause": Question("records a request: less starts", _MANY, _GOES_ON),
     "resume": Question("records a request: more may start", _MANY, _YES),
     "abort": Question("records a request: ends a rollout, rolls back", _ALWAYS, _YES),
+    "token create": Question("records a token: its holder may do more", _NEVER, _GOES_ON),
+    "token revoke": Question("records that a token is revoked", _NEVER, _GOES_ON),
     "hold add": _BRAKE,
     "hold remove": _LIFT,
     "freeze add": _BRAKE,
@@ -108,6 +110,7 @@ READS = frozenset(
     (
         "status", "get rollouts", "get shards", "get clusters", "get promotions", "get holds",
         "get freezes", "get blocks", "get expedites", "get pins", "get claims", "show", "why",
+        "token list",
         "when", "logs", "validate", "plan", "plan upgrades", "diff", "pending", "config view",
         "upgrades policy get", "upgrades sectors get", "upgrades version-blocks get",
         "upgrades inheritance get", "upgrades gates get", "upgrades report", "upgrades lint",

@@ -7,6 +7,7 @@
     Lifted     a brake was removed
     Told       people were notified
     Handled    what a person changed on clusters by hand
+    Requested  the request that the entry before it came with, and how its caller is known
     Folded     the state up to here, where older facts were dropped
 
 Every kind adds facts of its own (`journal/fact.py`): what it observed and what it decided.
@@ -201,7 +202,26 @@ class Handled(Fact, frozen=True, tag="handled", kw_only=True, omit_defaults=True
         return f"by hand: {summary or 'nothing'}{first}{because(self.reason)}"
 
 
-SHARED_FACTS: tuple[type[Fact], ...] = (Asked, Bound, Acted, Told, Folded)
-"""What the state of every kind takes into account."""
+class Requested(Fact, frozen=True, tag="requested", kw_only=True, omit_defaults=True):
+    """The request that was recorded with the entry before, so that it is carried out once."""
 
-register(Asked, Bound, Acted, Braked, Lifted, Told, Handled, Folded)
+    # The act, as its address names it: approve/simulated/demo.
+    act: str
+    # How the caller is known: a token, OIDC with its issuer, a service account.
+    via: str
+    # What the caller named the request by; empty: nothing, so it may be asked for again.
+    key: str = ""
+    # Of the request; another one under the same key is a mistake.
+    digest: str = ""
+    # What was answered.
+    answer: msgspec.Raw = msgspec.Raw(b"null")
+
+    def line(self) -> str:
+        """The act, and how its caller is known."""
+        return f"requested: {self.act}, by {self.via}"
+
+
+SHARED_FACTS: tuple[type[Fact], ...] = (Asked, Bound, Acted, Told, Requested, Folded)
+"""What the state of every kind takes into account, or can do without."""
+
+register(Asked, Bound, Acted, Braked, Lifted, Told, Handled, Requested, Folded)

@@ -6,6 +6,7 @@ so that none of them can know a setting the others do not.
 
 from tidegate.explain.notice import NoticeKind
 from tidegate.settings.check_settings import CHECK
+from tidegate.settings.service_settings import SERVICE
 from tidegate.settings.setting_forms import Setting, SettingForm
 from tidegate.settings.upgrade_settings import UPGRADES
 
@@ -87,13 +88,6 @@ _ALL = (
         choices=("auto", "always", "never"),
         default="auto",
         help="Colour in tables and on terminals; auto respects NO_COLOR.",
-    ),
-    Setting(
-        name="listen",
-        flag="--listen",
-        form=SettingForm.ADDRESS,
-        default="127.0.0.1:8080",
-        help="Where `serve` answers; port 0 takes a free one.",
     ),
     Setting(
         name="log.format",
@@ -383,5 +377,14 @@ _FORGE = (
 
 TABLE: dict[str, Setting] = {
     setting.name: setting
-    for setting in (*_ALL, *_NOTIFY, *_INTEGRATIONS, *_FORGE, *_PROMOTION, *CHECK, *UPGRADES)
+    for setting in (
+        *_ALL,
+        *SERVICE,
+        *_NOTIFY,
+        *_INTEGRATIONS,
+        *_FORGE,
+        *_PROMOTION,
+        *CHECK,
+        *UPGRADES,
+    )
 }

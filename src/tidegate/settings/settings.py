@@ -46,6 +46,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     registry_auth: str
     color: str
     listen: str
+    probes: str
+    access_policy: str
+    access_admin_token: str
     log_format: str
     log_level: str
     limits_actions: int

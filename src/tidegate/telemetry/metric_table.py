@@ -53,6 +53,11 @@ TOTALS = (
         "How often something held the event loop for more than 5 s, by what did.",
         _ROLLOUT,
     ),
+    Known(
+        "tidegate_api_refused_total",
+        "Requests to the API that were refused, by method and status.",
+        ("method", "status"),
+    ),
     Known("tidegate_actions_total", "Actions, by outcome.", ("kind", "outcome")),
     Known(
         "tidegate_errors_total",

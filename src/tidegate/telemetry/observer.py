@@ -32,6 +32,8 @@ _ERRORS = (
     (TimeoutError, "timeout"),
     (OSError, "system"),
 )
+# What is refused for its caller: without a login that works, or without the right.
+_LOGIN = (401, 403)
 # For errors without a message.
 _WORDLESS = {"timeout": "it took too long, and is looked at again; --round-time says how long"}
 
@@ -112,6 +114,13 @@ class Observer:
         verb = "held" if found.over else "holds"
         msg = f"{holder} {verb} the event loop: nothing else went on for {found.held_s:.0f} s"
         self._log.say("error", msg, rollout=found.holder, what="held", over=found.over)
+
+    def refused(self, method: str, path: str, status: int, detail: str) -> None:
+        """A request to the API was refused."""
+        self.metrics.add("tidegate_api_refused_total", method, str(status))
+        level = "warning" if status in _LOGIN else "debug"
+        msg = f"{method} {path}: {status}: {detail}"
+        self._log.say(level, msg, what="refused", status=status)
 
     def ill(self) -> list[str]:
         """Why the process is better restarted; nothing if it is well."""

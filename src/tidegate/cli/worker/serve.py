@@ -1,4 +1,4 @@
-"""`tidegate serve`: `run` plus HTTP probes, metrics and logs."""
+"""`tidegate serve`: `run` plus an HTTP API, probes, metrics and logs."""
 
 import asyncio
 import os
@@ -6,11 +6,14 @@ import platform
 import signal
 import socket
 import sys
+from contextlib import ExitStack
 
 import click
 from msgspec.structs import replace
+from starlette.routing import BaseRoute
 
 from tidegate import __version__
+from tidegate.access.policy_doc import AccessPolicy
 from tidegate.api.app import Probes, make_app
 from tidegate.api.server import ProbeServer, address, bind
 from tidegate.cli.live import opened
@@ -25,6 +28,7 @@ from tidegate.cli.worker.options import (
     worker_settings,
 )
 from tidegate.cli.worker.patterns import acted_on, check_patterns
+from tidegate.cli.worker.service import access_policy, first_token, make_api
 from tidegate.engine.execute import Executor
 from tidegate.engine.notify import NoticeQueue
 from tidegate.engine.started import Started
@@ -36,7 +40,7 @@ from tidegate.model.time import SECOND
 from tidegate.settings.setting_reader import split_address
 from tidegate.settings.setting_table import TABLE
 from tidegate.settings.settings import Merged, Settings, revealed, shown
-from tidegate.store.port import Store
+from tidegate.store.archive_port import Archive
 from tidegate.telemetry.kind import KindTelemetry
 from tidegate.telemetry.listener import with_listener
 from tidegate.telemetry.log import Log
@@ -56,13 +60,23 @@ _NOTIFY = [name for name in TABLE if name.startswith("notify.")]
     curl -s 127.0.0.1:8080/readyz                                      what is missing, if anything
     """,
 )
-@worker_options("listen", "log.format", "log.level", "color", *_NOTIFY)
+@worker_options(
+    "listen",
+    "probes",
+    "access.policy",
+    "access.adminToken",
+    "log.format",
+    "log.level",
+    "color",
+    *_NOTIFY,
+)
 def serve(merged: Merged, seed: int, allow_mass_delete: bool) -> None:
-    """`run` plus HTTP probes and metrics: run rounds until stopped.
+    """`run` plus an HTTP API, probes and metrics: run rounds until stopped.
 
-    Answers on /livez, /readyz, /metrics, /version and, where upgrades are served, /soak. Logs to
-    stderr. On SIGTERM it starts nothing more, lets tasks in progress end within --grace, releases
-    its leases and exits 0.
+    The API is at /api/v1, described by /openapi.json; the first start writes an admin token to a
+    file. Probes are /livez and /readyz; /metrics, /version and, where upgrades are served, /soak
+    need no token either. Logs to stderr. On SIGTERM it starts nothing more, lets tasks in progress
+    end within --grace, releases its leases and exits 0.
     """
     settings = merged.settings()
     url = revealed(settings.notify_webhook, os.environ, "notify.webhook")
@@ -70,16 +84,26 @@ def serve(merged: Merged, seed: int, allow_mass_delete: bool) -> None:
     kinds = start_kinds(settings, seed, allow_mass_delete=allow_mass_delete)
     odd = list(check_patterns(settings, kinds))
     carries_out = executor(settings, allow_mass_delete)
-    host, port = split_address(settings.listen) or ("", 0)
-    with bind(host, port) as ear, opened(settings.database, writes=True, creates=True) as store:
+    policy = access_policy(settings)
+    with ExitStack() as stack:
+        ears = [stack.enter_context(bind(*where)) for where in _addresses(settings)]
+        store = stack.enter_context(opened(settings.database, writes=True, creates=True))
         log = _log(settings)
         try:
             _tell_settings(log, merged)
             for line in odd:
                 log.say("warning", line, what="setting")
-            asyncio.run(_serve(store, kinds, carries_out, settings, log, ear))
+            if told := first_token(store, settings):
+                log.say("info", told, what="token")
+            asyncio.run(_serve(store, kinds, carries_out, settings, log, ears, policy))
         finally:
             log.close()
+
+
+def _addresses(settings: Settings) -> list[tuple[str, int]]:
+    """Where it answers: everything, and where that is set, probes alone."""
+    written = [each for each in (settings.listen, settings.probes) if each]
+    return [split_address(each) or ("", 0) for each in written]
 
 
 def _log(settings: Settings) -> Log:
@@ -110,12 +134,13 @@ def _tell_settings(log: Log, merged: Merged) -> None:
 
 
 async def _serve(
-    store: Store,
+    store: Archive,
     kinds: list[Started],
     carries_out: Executor,
     settings: Settings,
     log: Log,
-    ear: socket.socket,
+    ears: list[socket.socket],
+    policy: AccessPolicy,
 ) -> None:
     prepare_process()
     asks = gatherer(settings)
@@ -153,24 +178,31 @@ async def _serve(
         metrics=observer.metrics.text,
         version={"version": __version__, "python": platform.python_version()},
     )
-    routes = [route for each in kinds for route in each.routes(store)]
-    server = ProbeServer(make_app(probes, routes))
+    routes: list[BaseRoute] = [route for each in kinds for route in each.routes(store)]
+    api = make_api(store, policy, observer.refused)
+    routes += api.routes()
+    apps = [make_app(probes, routes), make_app(probes)]
+    servers = [ProbeServer(app) for app, _ in zip(apps, ears, strict=False)]
 
     def stop(name: str) -> None:
         observer.stopping = True
         log.say("info", f"{name}: nothing more is begun", what="stopping")
+        api.close()
         worker.stop()
 
     loop = asyncio.get_running_loop()
     for each in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(each, stop, each.name)
-    where = address(*ear.getsockname()[:2])
+    where = address(*ears[0].getsockname()[:2])
     log.say("info", f"serving on {where}", what="serving", listen=where, version=__version__)
+    for ear in ears[1:]:
+        alone = address(*ear.getsockname()[:2])
+        log.say("info", f"probes on {alone}", what="serving", probes=alone)
     if not settings.act:
         log.say("info", "observes only: nothing is acted on without --act", what="serving")
     looking = asyncio.create_task(_tell_found(worker, settings, log))
     try:
-        await _together(worker, server, ear, observer)
+        await _together(worker, list(zip(servers, ears, strict=True)), observer)
     except Exception as error:
         msg = "a bug ends this process; nothing moves until it is started again"
         log.say("error", msg, what="crash", error=repr(error))
@@ -202,20 +234,21 @@ def _notices(settings: Settings, observer: Observer) -> NoticeQueue | None:
 
 
 async def _together(
-    worker: Worker, server: ProbeServer, ear: socket.socket, observer: Observer
+    worker: Worker, listening: list[tuple[ProbeServer, socket.socket]], observer: Observer
 ) -> None:
     """Until the worker ends; if either ends by an error, so does everything."""
     watchdog = Watchdog(asyncio.get_running_loop(), observer.held, worker.steps)
     watchdog.start()
     beating = asyncio.create_task(observer.beat())
-    answering = asyncio.create_task(server.serve([ear]))
+    answering = [asyncio.create_task(server.serve([ear])) for server, ear in listening]
     working = asyncio.create_task(worker.run())
-    await asyncio.wait((answering, working), return_when=asyncio.FIRST_COMPLETED)
+    await asyncio.wait((*answering, working), return_when=asyncio.FIRST_COMPLETED)
     worker.stop()
     await asyncio.wait((working,))
-    server.stop()
-    await asyncio.wait((answering,))
+    for server, _ in listening:
+        server.stop()
+    await asyncio.wait(answering)
     beating.cancel()
     watchdog.stop()
-    working.result()
-    answering.result()
+    for each in (working, *answering):
+        each.result()

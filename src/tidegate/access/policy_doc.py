@@ -1,0 +1,99 @@
+"""The policy file: which subjects have which role, and where; and where two people are needed.
+
+grants:
+  - role: approver
+    subjects: [group:payments]
+    kinds: [upgrades]
+    rollouts: [upgrades/prod/o-payments]
+    groups: [prod]
+    selector: {matchLabels: {env: prod}}
+fourEyes:
+  - rollouts: [policies/*]
+"""
+
+from collections.abc import Mapping
+from fnmatch import fnmatchcase
+
+import msgspec
+
+from tidegate.access.roles import Grant, GrantScope, Role
+from tidegate.documents.reader import Reader
+from tidegate.documents.scope_doc import read_kinds, read_selector
+from tidegate.model.errors import UserError
+from tidegate.model.problem import Problems, nearest, shown
+
+_SUBJECTS = ("user:", "group:", "token:", "serviceaccount:")
+
+
+class FourEyes(msgspec.Struct, frozen=True):
+    """Where the actor that proposed a change may not approve it."""
+
+    rollouts: tuple[str, ...]
+
+    def binds(self, partition: str) -> bool:
+        """Whether it is for a partition."""
+        return any(fnmatchcase(partition, each) for each in self.rollouts)
+
+
+class AccessPolicy(msgspec.Struct, frozen=True):
+    """What a policy file gives; by default nothing."""
+
+    grants: tuple[Grant, ...] = ()
+    four_eyes: tuple[FourEyes, ...] = ()
+
+    def needs_two(self, partition: str) -> bool:
+        """Whether the actor that proposed a change of a partition may not approve it."""
+        return any(each.binds(partition) for each in self.four_eyes)
+
+
+def read_policy(data: Mapping[str, object], where: str) -> AccessPolicy:
+    """The policy in a document; UserError lists all that is wrong with it."""
+    problems = Problems()
+    reader = Reader(data, "", problems)
+    grants = tuple(_grant(each) for each in reader.children("grants"))
+    four_eyes = tuple(_four_eyes(each) for each in reader.children("fourEyes"))
+    reader.close()
+    if problems.errors:
+        raise UserError(tuple(problems.errors), where)
+    return AccessPolicy(grants, four_eyes)
+
+
+def _grant(reader: Reader) -> Grant:
+    subjects = tuple(reader.texts("subjects"))
+    for each in subjects:
+        if not each.startswith(_SUBJECTS):
+            what = f"{shown(each)} is no subject"
+            remedy = "write user:NAME, group:NAME, token:NAME or serviceaccount:NAMESPACE:NAME"
+            reader.problems.add(reader.at("subjects"), what, remedy)
+    if not subjects:
+        reader.problems.add(reader.at("subjects"), "is empty", "name who gets the role")
+    grant = Grant(role=_role(reader), subjects=subjects, scope=_scope(reader))
+    reader.close()
+    return grant
+
+
+def _role(reader: Reader) -> Role:
+    word = reader.text("role") or ""
+    known = {each.value: each for each in Role}
+    if word not in known:
+        remedy = nearest(word, known) or f"write one of {', '.join(known)}"
+        reader.problems.add(reader.at("role"), f"{shown(word)} is no role", remedy)
+    return known.get(word, Role.VIEWER)
+
+
+def _scope(reader: Reader) -> GrantScope:
+    selector = read_selector(reader.child("selector")) if reader.has("selector") else None
+    return GrantScope(
+        kinds=frozenset(each.value for each in read_kinds(reader)),
+        rollouts=tuple(reader.texts("rollouts")),
+        groups=tuple(reader.texts("groups")),
+        selector=selector,
+    )
+
+
+def _four_eyes(reader: Reader) -> FourEyes:
+    rollouts = tuple(reader.texts("rollouts"))
+    if not rollouts:
+        reader.problems.add(reader.at("rollouts"), "is empty", "write * for all")
+    reader.close()
+    return FourEyes(rollouts)

@@ -1,0 +1,307 @@
+"""The acts that every kind takes, by path: each is prepared, which says what it reaches."""
+
+from collections.abc import Callable, Iterable
+
+from msgspec import field
+
+from tidegate.access.roles import Reached, Right
+from tidegate.api.problem import bad_request
+from tidegate.api.route import ActRoute, PreparedAct, RouteAct, RouteBody
+from tidegate.app.asks import AskReport, OperatorRequest, prepare
+from tidegate.app.brakes.change import (
+    BrakeReport,
+    ExemptionReport,
+    LiftReport,
+    brake_report,
+    exemption,
+    lift_facts,
+    lift_report,
+)
+from tidegate.app.brakes.reach import BrakeReach, brake_reach
+from tidegate.app.brakes.release import BrakeRelease, lift_release, release
+from tidegate.app.brakes.request import (
+    BrakeRequest,
+    BrakeWord,
+    FreezeException,
+    FreezeTimes,
+    check_brake,
+)
+from tidegate.app.brakes.scope import BrakeScope
+from tidegate.app.journals import Decision, Journals
+from tidegate.app.plan_tag import plan_rows
+from tidegate.documents.moment import parse_ahead
+from tidegate.journal.brake_state import PARTITION as BRAKES
+from tidegate.journal.facts import Verb
+from tidegate.model.time import Instant, format_instant
+
+
+class AnswerBody(RouteBody, frozen=True):
+    """What an answer is for."""
+
+    groups: tuple[str, ...] = ()
+    # Approval gates.
+    gates: tuple[str, ...] = ()
+
+
+class ApproveBody(AnswerBody, frozen=True):
+    """An approval."""
+
+    # For every revision to come, not only this one.
+    standing: bool = False
+    # Of an answer at a gate: 2h, 3d, or a time.
+    expires: str = ""
+
+
+class RetryBody(RouteBody, frozen=True):
+    """What is tried again."""
+
+    # Only the targets that failed or gave no answer.
+    failed: bool = False
+
+
+class BrakeBody(RouteBody, frozen=True):
+    """A brake: what it covers, and until when."""
+
+    scope: BrakeScope
+    # The person who answers for it; without one, the caller.
+    owner: str = ""
+    expires: str = ""
+    # Whether one of the same name may be replaced.
+    replace: bool = False
+
+
+class FreezeBody(BrakeBody, frozen=True):
+    """A freeze: also when."""
+
+    times: FreezeTimes = field(default_factory=FreezeTimes)
+
+
+class BlockBody(BrakeBody, frozen=True):
+    """A block: also which revision; * and ? match any text. Without one, its name."""
+
+    revision: str = ""
+
+
+class ExemptBody(RouteBody, frozen=True):
+    """Targets that a freeze does not cover, for a time."""
+
+    scope: BrakeScope
+    until: str
+    owner: str = ""
+    # Only revisions like this.
+    revision: str | None = None
+
+
+def approve(act: RouteAct[ApproveBody]) -> PreparedAct:
+    """Approve groups, or answer at an approval gate, for the current revision."""
+    body = act.body
+    return _asked(
+        act,
+        OperatorRequest(
+            verb=Verb.APPROVE,
+            groups=body.groups,
+            gates=body.gates,
+            standing=body.standing,
+            expires_at=_ahead("expires", body.expires, act.journals.now),
+            reason=body.reason,
+        ),
+    )
+
+
+def reject(act: RouteAct[AnswerBody]) -> PreparedAct:
+    """Reject the current revision: one rejection at a gate stops it, regardless of approvals."""
+    return _asked(act, _answer(Verb.REJECT, act.body))
+
+
+def revoke(act: RouteAct[AnswerBody]) -> PreparedAct:
+    """Withdraw the caller's approvals: nothing new starts, targets in progress finish."""
+    return _asked(act, _answer(Verb.REVOKE, act.body))
+
+
+def pause(act: RouteAct[RouteBody]) -> PreparedAct:
+    """Start no more targets of a rollout until it is resumed; targets in progress finish."""
+    return _asked(act, OperatorRequest(verb=Verb.PAUSE, reason=act.body.reason))
+
+
+def resume(act: RouteAct[RouteBody]) -> PreparedAct:
+    """Continue a paused rollout."""
+    return _asked(act, OperatorRequest(verb=Verb.RESUME, reason=act.body.reason))
+
+
+def abort(act: RouteAct[RouteBody]) -> PreparedAct:
+    """End a rollout; with `onFailure: rollback`, changed targets return."""
+    return _asked(act, OperatorRequest(verb=Verb.ABORT, reason=act.body.reason))
+
+
+def retry(act: RouteAct[RetryBody]) -> PreparedAct:
+    """Retry a rollout, or its failed targets."""
+    verb = Verb.RETRY_FAILED if act.body.failed else Verb.RETRY
+    return _asked(act, OperatorRequest(verb=verb, reason=act.body.reason))
+
+
+def hold(act: RouteAct[BrakeBody]) -> PreparedAct:
+    """Start nothing in its scope from now on, until it is lifted."""
+    return _braked(act, _brake(act, "hold"))
+
+
+def freeze(act: RouteAct[FreezeBody]) -> PreparedAct:
+    """Start nothing in its scope at these times."""
+    return _braked(act, _brake(act, "freeze", times=act.body.times))
+
+
+def block(act: RouteAct[BlockBody]) -> PreparedAct:
+    """Keep a revision from starting, anywhere or in a scope."""
+    return _braked(act, _brake(act, "block", revision=act.body.revision or act.name))
+
+
+def exempt(act: RouteAct[ExemptBody]) -> PreparedAct:
+    """Exempt targets from a freeze, for a time."""
+    body, journals = act.body, act.every
+    until = _ahead("until", body.until, journals.now)
+    if until is None:
+        raise bad_request("is empty; write until when, like 2h", "until")
+    exception = FreezeException(
+        scope=body.scope,
+        owner=body.owner or _name(act),
+        reason=body.reason,
+        expires=format_instant(until),
+        revision=body.revision,
+    )
+    fact = exemption(journals, act.name, exception)
+    reach = release(journals, "freeze", (act.name,), (fact,), act.caller.actor)
+    return PreparedAct(
+        partition=BRAKES,
+        facts=(fact,),
+        reach=reach,
+        answer=ExemptionReport(freeze=act.name, exception=exception),
+        rows=_release_rows(reach),
+        reached=None,
+    )
+
+
+def _lifter(brake: BrakeWord) -> Callable[[RouteAct[RouteBody]], PreparedAct]:
+    def lift(act: RouteAct[RouteBody]) -> PreparedAct:
+        names, journals = (act.name,), act.every
+        reach = lift_release(journals, brake, names, act.caller.actor)
+        return PreparedAct(
+            partition=BRAKES,
+            facts=lift_facts(brake, names, act.body.reason),
+            reach=reach,
+            answer=lift_report(journals, brake, names, act.body.reason),
+            rows=_release_rows(reach),
+            reached=_reached(journals, (each.partition for each in reach.rollouts)),
+        )
+
+    lift.__doc__ = f"Lift a {brake}."
+    return lift
+
+
+def _answer(verb: Verb, body: AnswerBody) -> OperatorRequest:
+    return OperatorRequest(verb=verb, groups=body.groups, gates=body.gates, reason=body.reason)
+
+
+def _asked(act: RouteAct[RouteBody], asked: OperatorRequest) -> PreparedAct:
+    prepared = prepare(act.journals, act.name, asked, act.caller.actor)
+    one = act.journals.read(prepared.partition)
+    assert one is not None, prepared.partition  # it was found a moment ago
+    return PreparedAct(
+        partition=prepared.partition,
+        facts=(prepared.fact,),
+        reach=prepared.report,
+        answer=prepared.report,
+        rows=plan_rows(one),
+        reached=tuple(_targets(one, asked.groups)),
+    )
+
+
+def _brake(
+    act: RouteAct[BrakeBody],
+    brake: BrakeWord,
+    *,
+    times: FreezeTimes | None = None,
+    revision: str | None = None,
+) -> BrakeRequest:
+    body = act.body
+    return BrakeRequest(
+        brake=brake,
+        name=act.name,
+        scope=body.scope,
+        owner=body.owner or _name(act),
+        reason=body.reason,
+        expires_at=_ahead("expires", body.expires, act.journals.now),
+        replace=body.replace,
+        times=times,
+        revision=revision,
+    )
+
+
+def _braked(act: RouteAct[BrakeBody], request: BrakeRequest) -> PreparedAct:
+    journals = act.every
+    checked = check_brake(journals, request)
+    reach = brake_reach(journals, checked)
+    covered = [each.partition for each in reach.rollouts]
+    by_name = bool(request.scope.targets) and not reach.unknown
+    return PreparedAct(
+        partition=BRAKES,
+        facts=(checked.fact(),),
+        reach=reach,
+        answer=brake_report(journals, checked, covered),
+        rows={each.partition: f"{each.targets} targets" for each in reach.rollouts},
+        # What a selector covers tomorrow is not known today.
+        reached=_named(journals, request.scope.targets) if by_name else None,
+        frees=checked.replaces is not None,
+    )
+
+
+def _reached(journals: Journals, partitions: Iterable[str]) -> tuple[Reached, ...]:
+    every = (journals.read(each) for each in partitions)
+    return tuple(row for one in every if one is not None for row in _targets(one, ()))
+
+
+def _named(journals: Journals, names: tuple[str, ...]) -> tuple[Reached, ...]:
+    return tuple(row for one in journals.all() for row in _targets(one, ()) if row.target in names)
+
+
+def _targets(one: Decision, groups: tuple[str, ...]) -> Iterable[Reached]:
+    """The targets of a partition, or those of some groups."""
+    labels, keys = one.rules.labels(one.state), {each.name: each.key for each in one.view.groups}
+    for row in one.view.targets:
+        key = keys.get(row.group, row.group)
+        if not groups or key in groups:
+            yield Reached(one.partition, key, row.name, labels.get(row.name, {}))
+
+
+def _release_rows(reach: BrakeRelease) -> dict[str, str]:
+    return {
+        each.partition: f"{each.waiting} waiting, {each.leads_to.moved} start or return"
+        for each in reach.rollouts
+    }
+
+
+def _ahead(name: str, text: str, now: Instant) -> Instant | None:
+    try:
+        return parse_ahead(text, now) if text else None
+    except ValueError as error:
+        raise bad_request(f'"{text}" {error}', name) from None
+
+
+def _name(act: RouteAct[RouteBody]) -> str:
+    return act.caller.actor.partition(":")[2]
+
+
+ACTS: tuple[ActRoute, ...] = (
+    ActRoute("/approve/{name}", approve, (AskReport,), Right.APPROVE),
+    ActRoute("/reject/{name}", reject, (AskReport,), Right.APPROVE, stops=True),
+    ActRoute("/revoke/{name}", revoke, (AskReport,), Right.APPROVE, stops=True),
+    ActRoute("/pause/{name}", pause, (AskReport,), Right.OPERATE, stops=True),
+    ActRoute("/resume/{name}", resume, (AskReport,), Right.OPERATE),
+    ActRoute("/abort/{name}", abort, (AskReport,), Right.OPERATE),
+    ActRoute("/retry/{name}", retry, (AskReport,), Right.OPERATE),
+    ActRoute("/hold/{name}", hold, (BrakeReach, BrakeReport), Right.OPERATE, stops=True),
+    ActRoute("/freeze/{name}", freeze, (BrakeReach, BrakeReport), Right.OPERATE, stops=True),
+    ActRoute("/block/{name}", block, (BrakeReach, BrakeReport), Right.OPERATE, stops=True),
+    ActRoute("/exempt/{name}", exempt, (BrakeRelease, ExemptionReport), Right.OPERATE),
+    ActRoute("/lift-hold/{name}", _lifter("hold"), (BrakeRelease, LiftReport), Right.OPERATE),
+    ActRoute("/lift-freeze/{name}", _lifter("freeze"), (BrakeRelease, LiftReport), Right.OPERATE),
+    ActRoute("/lift-block/{name}", _lifter("block"), (BrakeRelease, LiftReport), Right.OPERATE),
+)

@@ -1,0 +1,261 @@
+"""From a request to a typed function and back: login, limits, decoding, headers, errors."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import Any
+from urllib.parse import quote, urlencode
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
+
+from tidegate.access.roles import Caller, Right, refusal
+from tidegate.api.live_journals import LiveJournals
+from tidegate.api.login import Login
+from tidegate.api.openapi import openapi
+from tidegate.api.problem import (
+    MEDIA_TYPE,
+    ProblemDocument,
+    RequestError,
+    bad_request,
+    forbidden,
+    problem_of,
+)
+from tidegate.api.recorder import RecordedAnswer, Recorder, SeenPlans, encoded, seen_by
+from tidegate.api.route import ActRoute, Addressed, QuestionRoute, RouteAnswer, RouteQuestion
+from tidegate.api.stream import EventStream, Streams
+from tidegate.app.journals import Journals
+from tidegate.model.errors import TidegateError
+from tidegate.model.json_text import decode_json
+from tidegate.model.problem import nearest
+
+BASE = "/api/v1"
+BODY_MAX = 1 << 20
+KEY_MAX = 200
+_JSON = "application/json"
+# Called with what was refused: for logs and numbers.
+Refused = Callable[[str, str, int, str], None]
+
+
+class Api:
+    """The routes of a service, over one journal."""
+
+    def __init__(
+        self,
+        live: LiveJournals,
+        login: Login,
+        questions: Sequence[QuestionRoute],
+        acts: Sequence[ActRoute],
+        version: str,
+        refused: Refused | None = None,
+    ) -> None:
+        self._live = live
+        self._login = login
+        self._seen = SeenPlans()
+        self._recorder = Recorder(live, self._seen)
+        self._questions = questions
+        self._acts = acts
+        self._refused = refused
+        self._description = openapi(questions, acts, BASE, version)
+        self._streams = Streams(live.archive)
+
+    def close(self) -> None:
+        """End every stream."""
+        self._streams.feed.close()
+
+    def routes(self) -> list[BaseRoute]:
+        """All of them, for Starlette."""
+        found: list[BaseRoute] = [
+            Route("/openapi.json", self._described),
+            *(Route(_path(each.path), self._asking(each)) for each in self._questions),
+            *(Route(_path(each.path), self._acting(each), methods=["POST"]) for each in self._acts),
+            Route(f"{BASE}/watch/{{name:path}}", self._watching),
+            Route(f"{BASE}/changes", self._changing),
+            Route(f"{BASE}/{{rest:path}}", self._unknown, methods=_EVERY),
+        ]
+        return found
+
+    async def _described(self, _: Request) -> Response:
+        return Response(msgspec.json.encode(self._description), media_type=_JSON)
+
+    async def _unknown(self, request: Request) -> Response:
+        every: list[Addressed] = [*self._questions, *self._acts]
+        path = request.url.path.removeprefix(BASE)
+        asked = Addressed(path)
+        has_name = "/" in path.strip("/")
+        same = [each for each in every if each.stem == asked.stem and each.named == has_name]
+        if same:
+            allowed = sorted({"POST" if isinstance(each, ActRoute) else "GET" for each in same})
+            detail = f"{request.method} {request.url.path}: write {' or '.join(allowed)}"
+            headers = {"Allow": ", ".join(allowed)}
+            error = RequestError(405, "method", "No such method", detail, headers)
+            return self._problem(request, error)
+        hint = nearest(asked.stem, [each.stem for each in every]) or "/openapi.json lists all"
+        detail = f"no route {request.url.path}; {hint}"
+        return self._problem(request, RequestError(404, "no-route", "No such route", detail))
+
+    def _asking(self, question: QuestionRoute) -> Callable[[Request], Any]:
+        async def answer(request: Request) -> Response:
+            try:
+                caller = await self._login.caller(request)
+                if why := refusal(caller, question.right, (), "read"):
+                    raise forbidden(why)
+                query = _query(request, question.query)
+                name = request.path_params.get("name", "")
+                return await asyncio.to_thread(
+                    self._answered, request, question, caller, name, query
+                )
+            except TidegateError as error:
+                return self._problem(request, error)
+
+        return answer
+
+    def _answered(
+        self, request: Request, question: QuestionRoute, caller: Caller, name: str, query: Any
+    ) -> Response:
+        def ask(journals: Journals) -> tuple[bytes, RouteAnswer, str]:
+            seen = seen_by(caller, journals)
+            found = question.call(RouteQuestion(seen, self._live.archive, caller, name, query))
+            made = found if isinstance(found, RouteAnswer) else RouteAnswer(found)
+            tag = "" if made.rows is None else self._seen.keep(made.rows)
+            return encoded(made.document), made, tag
+
+        body, made, tag = ask(self._live.fresh()) if question.long else self._live.ask(ask)
+        headers = {"Cache-Control": "no-store"}
+        if tag:
+            headers["ETag"] = f'"{tag}"'
+            if request.headers.get("if-none-match", "").strip() == headers["ETag"]:
+                return Response(status_code=304, headers=headers)
+        if made.after:
+            rest = {**dict(request.query_params), "continue": made.after}
+            headers["Link"] = f'<{quote(request.url.path)}?{urlencode(rest)}>; rel="next"'
+        return Response(body, headers=headers, media_type=_JSON)
+
+    async def _watching(self, request: Request) -> Response | EventStream:
+        try:
+            caller = await self._viewer(request)
+            name = request.path_params["name"]
+            live = self._live
+            found = await asyncio.to_thread(
+                live.ask, lambda journals: seen_by(caller, journals).find(name).partition
+            )
+            return await self._streams.entries(request, found)
+        except TidegateError as error:
+            return self._problem(request, error)
+
+    async def _changing(self, request: Request) -> Response | EventStream:
+        try:
+            return await self._streams.changes(request, await self._viewer(request))
+        except TidegateError as error:
+            return self._problem(request, error)
+
+    async def _viewer(self, request: Request) -> Caller:
+        caller = await self._login.caller(request)
+        if why := refusal(caller, Right.VIEW, (), "read"):
+            raise forbidden(why)
+        return caller
+
+    def _acting(self, route: ActRoute) -> Callable[[Request], Any]:
+        async def carry_out(request: Request) -> Response:
+            try:
+                caller = await self._login.caller(request)
+                if why := refusal(caller, route.right, (), route.verb):
+                    raise forbidden(why)
+                body = await _body(request, route.body)
+                dry = _dry_run(request)
+                key = request.headers.get("idempotency-key", "")
+                if len(key) > KEY_MAX:
+                    raise bad_request(f"is longer than {KEY_MAX} characters", "Idempotency-Key")
+                name = request.path_params.get("name", "")
+                if dry:
+                    done = await asyncio.to_thread(
+                        self._recorder.dry_run, route, caller, name, body
+                    )
+                else:
+                    match = request.headers.get("if-match", "")
+                    done = await asyncio.to_thread(
+                        self._recorder.record, route, caller, name, body, match=match, key=key
+                    )
+                return _written(done)
+            except TidegateError as error:
+                return self._problem(request, error)
+
+        return carry_out
+
+    def _problem(self, request: Request, error: TidegateError) -> Response:
+        document = problem_of(error)
+        if self._refused is not None:
+            self._refused(request.method, request.url.path, document.status, document.detail)
+        headers = error.headers if isinstance(error, RequestError) else {}
+        return problem_answer(document, headers)
+
+
+def problem_answer(document: ProblemDocument, headers: dict[str, str]) -> Response:
+    """A problem as an answer."""
+    every = {"Cache-Control": "no-store", **headers}
+    body = msgspec.json.encode(document) + b"\n"
+    return Response(body, document.status, headers=every, media_type=MEDIA_TYPE)
+
+
+_EVERY = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
+
+
+def _path(path: str) -> str:
+    """Names of partitions have slashes."""
+    return BASE + path.replace("{name}", "{name:path}")
+
+
+def _written(done: RecordedAnswer) -> Response:
+    headers = {"Cache-Control": "no-store", "ETag": f'"{done.tag}"'}
+    if done.repeated:
+        headers["Idempotency-Replayed"] = "true"
+    return Response(done.body, headers=headers, media_type=_JSON)
+
+
+def _dry_run(request: Request) -> bool:
+    unknown = sorted(set(request.query_params) - {"dryRun"})
+    if unknown:
+        raise bad_request("no such parameter; there is dryRun", unknown[0])
+    word = request.query_params.get("dryRun", "false")
+    if word not in ("true", "false"):
+        raise bad_request(f'"{word}" is neither true nor false', "dryRun")
+    return word == "true"
+
+
+def _query(request: Request, query: type[Any]) -> Any:
+    given = dict(request.query_params)
+    for name in given:
+        if len(request.query_params.getlist(name)) > 1:
+            raise bad_request("is given twice", name)
+    try:
+        return msgspec.convert(given, query, strict=False)
+    except msgspec.ValidationError as error:
+        raise _malformed(error) from None
+
+
+async def _body(request: Request, kind: type[Any]) -> Any:
+    sent = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if sent != _JSON:
+        detail = f'Content-Type is "{sent}"; send {_JSON}'
+        raise RequestError(415, "media-type", "Not JSON", detail)
+    raw = bytearray()
+    async for chunk in request.stream():
+        raw += chunk
+        if len(raw) > BODY_MAX:
+            detail = f"the body has more than {BODY_MAX} bytes"
+            raise RequestError(413, "too-large", "Too large", detail)
+    try:
+        return decode_json(bytes(raw), kind)
+    except msgspec.ValidationError as error:
+        raise _malformed(error) from None
+    except msgspec.DecodeError as error:
+        raise bad_request(f"the body is no JSON: {error}") from None
+
+
+def _malformed(error: msgspec.ValidationError) -> RequestError:
+    """A field that is missing, unknown or of another type: msgspec says which."""
+    text, _, where = str(error).partition(" - at `$.")
+    if where == "reason`":
+        text = "is empty; write why: the journal keeps it"
+    return bad_request(text.replace("Object", "it", 1), where.rstrip("`"))

@@ -1,0 +1,248 @@
+"""The questions that every kind answers, by path."""
+
+from collections.abc import Callable, Sequence
+from typing import Annotated, TypeVar
+
+import msgspec
+from msgspec import Meta, field
+
+from tidegate.api.problem import bad_request
+from tidegate.api.route import QuestionRoute, RouteAnswer, RouteQuery, RouteQuestion
+from tidegate.app import rollouts as app
+from tidegate.app.brakes.brake_list import BlockList, ExpediteList, FreezeList, HoldList, brake_list
+from tidegate.app.brakes.claims import ClaimList, claim_list
+from tidegate.app.cells import CellMap, cell_map
+from tidegate.app.comparison import ReplayReport, replay
+from tidegate.app.documents import (
+    RolloutDates,
+    RolloutDetails,
+    RolloutList,
+    StatusReport,
+    TargetDetails,
+)
+from tidegate.app.journal.chains import ChainList, chains_of, verify_chains
+from tidegate.app.journal.entries import EntryList, EntryQuery, entry_list
+from tidegate.app.plan_tag import plan_rows
+from tidegate.app.targets import TargetItem, TargetList, TargetQuery, parse_fields, target_list
+from tidegate.app.when import when
+from tidegate.documents.reader import Reader
+from tidegate.documents.scope_doc import parse_selector, read_selector
+from tidegate.journal.selection import EntryFilter
+from tidegate.model.document import Document
+from tidegate.model.problem import Problems
+from tidegate.model.selector import EVERYTHING, Selector
+from tidegate.model.time import Instant, parse_instant
+
+T = TypeVar("T")
+Limit = Annotated[int, Meta(ge=1, le=1000)]
+"""How many items an answer has at most."""
+
+
+class NoQuery(RouteQuery, frozen=True):
+    """No parameters."""
+
+
+class KindQuery(RouteQuery, frozen=True):
+    """A list, of every kind or of one."""
+
+    # Of one kind: integrations, policies, upgrades, promotions.
+    kind: str = ""
+    limit: Limit = 500
+    # Where the part before ended, from its Link header.
+    after: str = field(name="continue", default="")
+
+
+class WhyQuery(RouteQuery, frozen=True):
+    """Which target, where the name is that of a rollout."""
+
+    target: str | None = None
+
+
+class TargetListQuery(RouteQuery, frozen=True):
+    """Which targets."""
+
+    rollout: str = ""
+    # As kubectl has them: env=prod,tier!=gold; state=Failed,group=prod.
+    label_selector: str = ""
+    field_selector: str = ""
+    limit: Limit = 500
+    after: str = field(name="continue", default="")
+
+
+class EntryListQuery(RouteQuery, frozen=True):
+    """Which entries."""
+
+    # Only those of this kind of fact, of this actor, about this target or gate.
+    fact: str = ""
+    actor: str = ""
+    target: str = ""
+    gate: str = ""
+    # From this moment on, and before that one.
+    since: str = ""
+    until: str = ""
+    limit: Limit = 500
+    after: Annotated[int, Meta(ge=0)] = field(name="continue", default=0)
+
+
+def status(ask: RouteQuestion[NoQuery]) -> StatusReport:
+    """Per kind how many targets move, wait and failed; what needs a person; which worker leads."""
+    return app.status(ask.journals)
+
+
+def rollouts(ask: RouteQuestion[KindQuery]) -> RouteAnswer:
+    """What is going out, and how far it is."""
+    found = app.rollout_list(ask.journals, kind=ask.query.kind)
+    items, after = part(found.items, lambda each: each.id, ask.query.limit, ask.query.after)
+    return RouteAnswer(msgspec.structs.replace(found, items=items), after)
+
+
+def rollout(ask: RouteQuestion[NoQuery]) -> RouteAnswer:
+    """One rollout in full: groups, targets, and what happened last."""
+    return _planned(ask, app.rollout_details(ask.journals, ask.name))
+
+
+def why(ask: RouteQuestion[WhyQuery]) -> RouteAnswer:
+    """Why each target of a rollout starts or waits, or one target with every gate."""
+    return _planned(ask, app.why(ask.journals, ask.name, ask.query.target))
+
+
+def dates(ask: RouteQuestion[NoQuery]) -> Document:
+    """When a rollout or a target is expected to start and to be done."""
+    return when(ask.journals, ask.name)
+
+
+def targets(ask: RouteQuestion[TargetListQuery]) -> RouteAnswer:
+    """Targets of every kind, by labels and fields."""
+    query = ask.query
+    wanted = TargetQuery(
+        rollout=query.rollout,
+        labels=_selector(query.label_selector),
+        fields=parse_fields(query.field_selector),
+    )
+    found = target_list(ask.journals, wanted)
+    items, after = part(found.items, _target_key, query.limit, query.after)
+    return RouteAnswer(msgspec.structs.replace(found, items=items), after)
+
+
+def cells(ask: RouteQuestion[NoQuery]) -> RouteAnswer:
+    """The targets of a rollout for a map: what they have in common once, and an index for each."""
+    return _planned(ask, cell_map(ask.journals, ask.name))
+
+
+def holds(ask: RouteQuestion[NoQuery]) -> Document:
+    """Holds, until they are removed."""
+    return brake_list(ask.journals, "hold")
+
+
+def freezes(ask: RouteQuestion[NoQuery]) -> Document:
+    """Times at which nothing starts."""
+    return brake_list(ask.journals, "freeze")
+
+
+def blocks(ask: RouteQuestion[NoQuery]) -> Document:
+    """Revisions that start nowhere."""
+    return brake_list(ask.journals, "block")
+
+
+def expedites(ask: RouteQuestion[NoQuery]) -> Document:
+    """Versions that skip soak and windows."""
+    return brake_list(ask.journals, "expedite")
+
+
+def claims(ask: RouteQuestion[NoQuery]) -> ClaimList:
+    """The places of budgets and mutexes that are taken."""
+    found = claim_list(ask.journals)
+    seen = tuple(each for each in found.items if ask.caller.sees(each.rollout))
+    return msgspec.structs.replace(found, items=seen)
+
+
+def entries(ask: RouteQuestion[EntryListQuery]) -> RouteAnswer:
+    """The journal of a rollout: what happened, when, by which actor."""
+    query, partition = ask.query, ask.journals.find(ask.name).partition
+    wanted = EntryFilter(
+        kinds=(query.fact,) if query.fact else (),
+        actor=query.actor,
+        target=query.target,
+        gate=query.gate,
+        since=_moment("since", query.since),
+        until=_moment("until", query.until),
+    )
+    found = entry_list(ask.archive, EntryQuery(partitions=(partition,), wanted=wanted))
+    later = [each for each in found.items if each.seq > query.after]
+    items, rest = tuple(later[: query.limit]), later[query.limit :]
+    after = str(items[-1].seq) if rest else ""
+    return RouteAnswer(msgspec.structs.replace(found, items=items), after)
+
+
+def verified(ask: RouteQuestion[NoQuery]) -> ChainList:
+    """Whether an entry of the journal was changed, moved or removed."""
+    found = verify_chains(ask.archive, chains_of(ask.archive))
+    seen = tuple(each for each in found.items if ask.caller.sees(each.partition))
+    return msgspec.structs.replace(found, items=seen)
+
+
+def replayed(ask: RouteQuestion[NoQuery]) -> ReplayReport:
+    """Recorded decisions of a rollout, taken again by today's rules, up to the first difference."""
+    return replay(ask.journals, ask.journals.find(ask.name).partition)
+
+
+def part(
+    items: Sequence[T], key: Callable[[T], str], limit: int, after: str
+) -> tuple[tuple[T, ...], str]:
+    """The items behind a key, by their keys; and the last key, if there are more."""
+    rest = sorted((each for each in items if key(each) > after), key=key)
+    shown = tuple(rest[:limit])
+    return shown, key(shown[-1]) if len(rest) > limit else ""
+
+
+def _target_key(item: TargetItem) -> str:
+    return f"{item.rollout} {item.target.name}"
+
+
+def _planned(
+    ask: RouteQuestion[object], document: RolloutDetails | TargetDetails | CellMap
+) -> RouteAnswer:
+    """An answer that shows a plan, with the plan."""
+    name = document.id if isinstance(document, RolloutDetails) else document.rollout
+    one = ask.journals.read(name)
+    return RouteAnswer(document, rows=None if one is None else plan_rows(one))
+
+
+def _selector(text: str) -> Selector:
+    if not text:
+        return EVERYTHING
+    try:
+        data = parse_selector(text)
+    except ValueError as error:
+        raise bad_request(str(error), "labelSelector") from None
+    problems = Problems()
+    found = read_selector(Reader(data, "labelSelector", problems))
+    if problems.errors:
+        raise bad_request(problems.errors[0].message, "labelSelector")
+    return found
+
+
+def _moment(name: str, text: str) -> Instant | None:
+    try:
+        return parse_instant(text) if text else None
+    except ValueError as error:
+        raise bad_request(str(error), name) from None
+
+
+QUESTIONS: tuple[QuestionRoute, ...] = (
+    QuestionRoute("/status", status, (StatusReport,)),
+    QuestionRoute("/rollouts", rollouts, (RolloutList,)),
+    QuestionRoute("/rollouts/{name}", rollout, (RolloutDetails,)),
+    QuestionRoute("/why/{name}", why, (RolloutDetails, TargetDetails)),
+    QuestionRoute("/when/{name}", dates, (RolloutDates,), long=True),
+    QuestionRoute("/targets", targets, (TargetList,)),
+    QuestionRoute("/cells/{name}", cells, (CellMap,)),
+    QuestionRoute("/holds", holds, (HoldList,)),
+    QuestionRoute("/freezes", freezes, (FreezeList,)),
+    QuestionRoute("/blocks", blocks, (BlockList,)),
+    QuestionRoute("/expedites", expedites, (ExpediteList,)),
+    QuestionRoute("/claims", claims, (ClaimList,)),
+    QuestionRoute("/journal/{name}", entries, (EntryList,), long=True),
+    QuestionRoute("/verify", verified, (ChainList,), long=True),
+    QuestionRoute("/replay/{name}", replayed, (ReplayReport,), long=True),
+)

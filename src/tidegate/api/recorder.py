@@ -1,0 +1,164 @@
+"""Carries out an act once: on the plan that its caller saw, and under the key that it was given.
+
+A write is prepared, held against the plan it names, and appended behind the end of the chain it was
+prepared on; if the chain moved meanwhile, all of it is done again.
+"""
+
+from collections import OrderedDict
+from hashlib import sha256
+from threading import Lock
+
+import msgspec
+
+from tidegate.access.roles import Caller, refusal
+from tidegate.api.live_journals import LiveJournals
+from tidegate.api.problem import RequestError, forbidden, plan_moved, plan_needed
+from tidegate.api.route import ActRoute, PreparedAct, RouteAct, RouteBody
+from tidegate.app.journals import Journals
+from tidegate.app.plan_tag import difference, tag_of
+from tidegate.journal.chain import JournalNote
+from tidegate.journal.facts import Requested
+from tidegate.journal.selection import EntryFilter
+from tidegate.model.document import Document
+from tidegate.model.errors import StaleError
+
+# A worker writes a few times a second at most; who loses this often has another problem.
+ATTEMPTS = 10
+# Rows of plans that were read, for differences; a plan of 10,000 targets has as many.
+ROWS_MAX = 200_000
+# If-Match of a caller that wants it on whatever plan there is.
+ANY = "*"
+
+
+class RecordedAnswer(msgspec.Struct, frozen=True):
+    """What an act is answered with."""
+
+    body: bytes
+    tag: str
+    # Whether it was carried out before, under the same key.
+    repeated: bool = False
+
+
+class SeenPlans:
+    """The plans that were read last, by their tags."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._plans: OrderedDict[str, dict[str, str]] = OrderedDict()
+        self._rows = 0
+
+    def keep(self, rows: dict[str, str]) -> str:
+        """Remember a plan; its tag."""
+        tag = tag_of(rows)
+        with self._lock:
+            if tag in self._plans:
+                self._plans.move_to_end(tag)
+                return tag
+            self._plans[tag] = rows
+            self._rows += len(rows)
+            while self._rows > ROWS_MAX and len(self._plans) > 1:
+                _, dropped = self._plans.popitem(last=False)
+                self._rows -= len(dropped)
+        return tag
+
+    def find(self, tag: str) -> dict[str, str] | None:
+        """A plan that was read; None: too long ago, or by another process."""
+        with self._lock:
+            return self._plans.get(tag)
+
+
+class Recorder:
+    """Prepares and records acts."""
+
+    def __init__(self, live: LiveJournals, seen: SeenPlans) -> None:
+        self._live = live
+        self._seen = seen
+
+    def dry_run(
+        self, route: ActRoute, caller: Caller, name: str, body: RouteBody
+    ) -> RecordedAnswer:
+        """What an act would reach, and the tag of the plan it would be carried out on."""
+        prepared = self._prepared(route, self._live.fresh(), caller, name, body)
+        return RecordedAnswer(encoded(prepared.reach), self._seen.keep(prepared.rows))
+
+    def record(
+        self, route: ActRoute, caller: Caller, name: str, body: RouteBody, *, match: str, key: str
+    ) -> RecordedAnswer:
+        """Carry an act out; RequestError 412 if the plan it names is no more."""
+        archive, digest = self._live.archive, _digest(route, caller, name, body)
+        for _ in range(ATTEMPTS):
+            before, journals = archive.heads(), self._live.fresh()
+            prepared = self._prepared(route, journals, caller, name, body)
+            head = archive.head(prepared.partition)
+            if head.seq != before.get(prepared.partition, 0):
+                continue  # it may have been decided without the last entry
+            tag = self._seen.keep(prepared.rows)
+            if known := self._repeated(prepared.partition, caller, key, digest):
+                return RecordedAnswer(known, tag, repeated=True)
+            self._check(route, match, tag, prepared)
+            answer = encoded(prepared.answer)
+            said = Requested(
+                act=f"{route.verb}/{name}".rstrip("/"),
+                via=caller.via,
+                key=key,
+                digest=digest if key else "",
+                answer=msgspec.Raw(answer.rstrip() if key else b"null"),
+            )
+            notes = [JournalNote(journals.now, caller.actor, each) for each in prepared.facts]
+            notes.append(JournalNote(journals.now, caller.actor, said))
+            try:
+                archive.append(prepared.partition, notes, after=head)
+            except StaleError:
+                continue
+            return RecordedAnswer(answer, tag)
+        raise StaleError(f"{route.verb} {name}: it is written to all the time; ask again")
+
+    def _prepared(
+        self, route: ActRoute, journals: Journals, caller: Caller, name: str, body: RouteBody
+    ) -> PreparedAct:
+        """What an act reaches; RequestError 403 if its caller may not."""
+        prepared = route.prepare(RouteAct(seen_by(caller, journals), journals, caller, name, body))
+        if why := refusal(caller, route.right, prepared.reached, route.verb):
+            raise forbidden(why)
+        return prepared
+
+    def _check(self, route: ActRoute, match: str, tag: str, prepared: PreparedAct) -> None:
+        if not match:
+            if prepared.frees or not route.stops:
+                raise plan_needed(tag)
+            return
+        wanted = [each.strip().strip('"') for each in match.removeprefix("W/").split(",")]
+        if match.strip() == ANY or tag in wanted:
+            return
+        before = next((rows for each in wanted if (rows := self._seen.find(each))), None)
+        moved = None if before is None else difference(before, prepared.rows)
+        raise plan_moved(tag, moved)
+
+    def _repeated(self, partition: str, caller: Caller, key: str, digest: str) -> bytes:
+        """What was answered to this key; empty: it is new."""
+        if not key:
+            return b""
+        wanted = EntryFilter(kinds=("requested",), actor=caller.actor)
+        for entry in self._live.archive.find(partition, wanted):
+            fact = entry.fact()
+            if isinstance(fact, Requested) and fact.key == key:
+                if fact.digest != digest:
+                    detail = f"Idempotency-Key {key} was used for another request: {fact.act}"
+                    raise RequestError(422, "key-used", "The key is used", detail)
+                return bytes(fact.answer) + b"\n"
+        return b""
+
+
+def seen_by(caller: Caller, journals: Journals) -> Journals:
+    """The journals that a caller may see."""
+    return journals if caller.sees_everything else journals.limited(caller.sees)
+
+
+def _digest(route: ActRoute, caller: Caller, name: str, body: RouteBody) -> str:
+    said = msgspec.json.encode([route.path, caller.actor, name, body], order="deterministic")
+    return sha256(said).hexdigest()[:32]
+
+
+def encoded(document: Document) -> bytes:
+    """A document as it is sent."""
+    return msgspec.json.encode(document) + b"\n"

@@ -1,0 +1,224 @@
+"""Streams of changes: the journal of one partition, and one stream for a whole page.
+
+A stream keeps nothing for its reader: what changed meanwhile is a set of names, or is read from the
+journal when the reader takes more. A reader that takes nothing for a while is dropped.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from typing import Any
+
+import msgspec
+from starlette.requests import Request
+from starlette.types import Receive, Scope, Send
+
+from tidegate.access.roles import Caller
+from tidegate.api.problem import RequestError, bad_request
+from tidegate.app.journal.entries import entry_row
+from tidegate.journal.chain import JournalEntry
+from tidegate.journal.selection import EntryFilter
+from tidegate.model.document import Part
+from tidegate.model.errors import OutsideError
+from tidegate.store.archive_port import Archive
+
+# How often the ends of all journals are read: once for all streams.
+POLL_S = 0.5
+# A line goes out this often, so that a reader notices a dead connection.
+BEAT_S = 2.0
+# A reader that takes nothing for so long is dropped.
+PATIENCE_S = 30.0
+# Fewer than the connections a server takes: probes must get through.
+STREAMS_MAX = 150
+# Entries that are read at once.
+CHUNK = 200
+_HEADERS = [
+    (b"content-type", b"text/event-stream"),
+    (b"cache-control", b"no-store"),
+    (b"x-accel-buffering", b"no"),
+]
+
+
+class Changed(Part, frozen=True, kw_only=True):
+    """A partition has new entries, up to this number; one of brakes concerns all."""
+
+    rollout: str
+    seq: int
+
+
+class Feed:
+    """Reads the ends of all journals, and wakes the streams."""
+
+    def __init__(self, archive: Archive) -> None:
+        self._archive = archive
+        self._streams: dict[object, Callable[[dict[str, int]], None]] = {}
+        self._task: asyncio.Task[None] | None = None
+        self._heads: dict[str, int] = {}
+        self.closed = False
+
+    def join(self, key: object, wake: Callable[[dict[str, int]], None]) -> None:
+        """Begin to wake a stream; RequestError 429 if there are too many."""
+        if len(self._streams) >= STREAMS_MAX:
+            detail = f"{STREAMS_MAX} streams are open; close one"
+            headers = {"Retry-After": "10"}
+            raise RequestError(429, "too-many", "Too many streams", detail, headers)
+        self._streams[key] = wake
+        if self._task is None or self._task.done():
+            self._task = asyncio.create_task(self._poll())
+
+    def leave(self, key: object) -> None:
+        """Wake a stream no more."""
+        self._streams.pop(key, None)
+
+    def close(self) -> None:
+        """End every stream."""
+        self.closed = True
+        for wake in list(self._streams.values()):
+            wake({})
+
+    async def _poll(self) -> None:
+        self._heads = await asyncio.to_thread(self._archive.heads)
+        while self._streams and not self.closed:
+            await asyncio.sleep(POLL_S)
+            try:
+                heads = await asyncio.to_thread(self._archive.heads)
+            except OutsideError:
+                continue  # the journal does not answer: streams go on when it does
+            moved = {name: seq for name, seq in heads.items() if self._heads.get(name) != seq}
+            self._heads = heads
+            if moved:
+                for wake in list(self._streams.values()):
+                    wake(moved)
+
+
+class EventStream:
+    """An answer that goes on: events as they come, and a line now and then."""
+
+    def __init__(self, events: AsyncIterator[bytes], close: Callable[[], None]) -> None:
+        self._events = events
+        self._close = close
+
+    async def __call__(self, _: Scope, receive: Receive, send: Send) -> None:
+        """Send until the reader leaves, takes nothing, or the service ends."""
+        gone = asyncio.create_task(_gone(receive))
+        try:
+            await send({"type": "http.response.start", "status": 200, "headers": _HEADERS})
+            async for event in self._events:
+                if gone.done():
+                    return
+                body = {"type": "http.response.body", "body": event, "more_body": True}
+                await asyncio.wait_for(send(body), PATIENCE_S)
+            await send({"type": "http.response.body", "body": b"", "more_body": False})
+        except (TimeoutError, OSError):
+            return
+        finally:
+            gone.cancel()
+            self._close()
+
+
+async def _gone(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+class Streams:
+    """The streams of a service."""
+
+    def __init__(self, archive: Archive) -> None:
+        self._archive = archive
+        self.feed = Feed(archive)
+        self._number = 0
+
+    async def entries(self, request: Request, partition: str) -> EventStream:
+        """The entries of a partition behind Last-Event-ID or its end, and then each new one.
+
+        RequestError 410 if entries behind that number were compacted away.
+        """
+        last = _last_id(request)
+        base, head = await asyncio.to_thread(self._ends, partition)
+        if last is not None and last < base:
+            detail = f"entries up to {base} of {partition} were compacted: read it anew"
+            raise RequestError(410, "compacted", "The entries are gone", detail)
+        wakes = asyncio.Event()
+
+        def wake(moved: dict[str, int]) -> None:
+            if not moved or partition in moved:
+                wakes.set()
+
+        self.feed.join(wakes, wake)
+
+        async def events() -> AsyncIterator[bytes]:
+            seq = head if last is None else last
+            yield b": open\n\n"
+            while not self.feed.closed:
+                for entry in await asyncio.to_thread(self._behind, partition, seq):
+                    yield _entry_event(partition, entry)
+                    seq = entry.seq
+                if await _beat(wakes):
+                    yield b": alive\n\n"
+
+        return EventStream(events(), lambda: self.feed.leave(wakes))
+
+    async def changes(self, request: Request, caller: Caller) -> EventStream:
+        """Which partitions changed, for a page: ids are of this process, another one resets."""
+        del request
+        wakes, moved = asyncio.Event(), dict[str, int]()
+
+        def wake(some: dict[str, int]) -> None:
+            shown = {name: seq for name, seq in some.items() if _concerns(caller, name)}
+            moved.update(shown)
+            if shown or not some:
+                wakes.set()
+
+        self.feed.join(wakes, wake)
+
+        async def events() -> AsyncIterator[bytes]:
+            # What changed before is not known: the page reads everything once.
+            yield b"event: reset\ndata: {}\n\n"
+            while not self.feed.closed:
+                if await _beat(wakes):
+                    yield b": alive\n\n"
+                taken = sorted(moved.items())
+                moved.clear()
+                for name, seq in taken:
+                    data = msgspec.json.encode(Changed(rollout=name, seq=seq))
+                    yield b"event: changed\ndata: " + data + b"\n\n"
+
+        return EventStream(events(), lambda: self.feed.leave(wakes))
+
+    def _ends(self, partition: str) -> tuple[int, int]:
+        """How many entries were dropped, and the last number."""
+        chain = next((each for each in self._archive.chains() if each.partition == partition), None)
+        base = 0 if chain is None else chain.base_seq
+        return base, self._archive.head(partition).seq
+
+    def _behind(self, partition: str, seq: int) -> list[JournalEntry]:
+        return list(self._archive.read(partition, after=seq, limit=CHUNK))
+
+
+def _concerns(caller: Caller, partition: str) -> bool:
+    """Whether a change is to be told: brakes concern every reader."""
+    return partition == "brakes" or ("/" in partition and caller.sees(partition))
+
+
+async def _beat(wakes: asyncio.Event) -> bool:
+    """Wait for a change; whether none came in time."""
+    try:
+        await asyncio.wait_for(wakes.wait(), BEAT_S)
+    except TimeoutError:
+        return True
+    wakes.clear()
+    return False
+
+
+def _entry_event(partition: str, entry: JournalEntry) -> bytes:
+    data = msgspec.json.encode(entry_row(partition, entry, EntryFilter()))
+    return b"id: %d\nevent: entry\ndata: %b\n\n" % (entry.seq, data)
+
+
+def _last_id(request: Request) -> int | None:
+    text: Any = request.headers.get("last-event-id", "")
+    if not text:
+        return None
+    if not text.isascii() or not text.isdigit():
+        raise bad_request(f'"{text[:40]}" is no number of an entry', "Last-Event-ID")
+    return int(text)

@@ -1,0 +1,1 @@
+"""Commands about tokens, and about what a caller may."""

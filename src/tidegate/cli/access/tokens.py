@@ -1,0 +1,122 @@
+"""`tidegate token`: API tokens of a service, created, listed and revoked."""
+
+import secrets
+
+import click
+
+from tidegate.access.roles import Role
+from tidegate.access.tokens import PREFIX
+from tidegate.app.tokens import TokenRequest, create_token, revoke_token, token_list
+from tidegate.cli.live import actor, opened
+from tidegate.cli.moment import ahead
+from tidegate.cli.output import emit, terminal_width
+from tidegate.cli.setting_options import database_option
+from tidegate.cli.shape import Act, Command, LazyGroup
+from tidegate.explain.table import layout
+from tidegate.wiring import clock
+
+FORMATS = ("table", "json", "yaml")
+TOKEN_BYTES = 32
+
+
+def random_token() -> str:
+    """A token that was never given out."""
+    return PREFIX + secrets.token_urlsafe(TOKEN_BYTES)
+
+
+@click.command(
+    cls=LazyGroup,
+    commands_by_name={
+        "create": ("tidegate.cli.access.tokens:create", "Create a token; it is shown once"),
+        "list": ("tidegate.cli.access.tokens:list_tokens", "List tokens, and what they may"),
+        "revoke": ("tidegate.cli.access.tokens:revoke", "Revoke a token"),
+    },
+    examples="""
+    tidegate token create ci --role viewer --expires 90d --reason "dashboards"
+    tidegate token list
+    tidegate token revoke ci --reason "leaked"
+    """,
+)
+def token() -> None:
+    """Create, list and revoke the API tokens of a service."""
+
+
+@click.command(
+    cls=Act,
+    examples="""
+    tidegate token create ci --role viewer --expires 90d --reason "dashboards"
+    tidegate token create pay --role approver --rollout 'upgrades/prod/o-payments' --reason "owners"
+    """,
+)
+@click.argument("name")
+@click.option(
+    "--role", required=True, type=click.Choice([each.value for each in Role]), help="What it may."
+)
+@click.option("--kind", "kinds", multiple=True, help="Only of this kind; repeatable.")
+@click.option("--rollout", "rollouts", multiple=True, help="Only rollouts like this; repeatable.")
+@click.option("--group", "groups", multiple=True, help="Only groups like this; repeatable.")
+@click.option("--expires", metavar="WHEN", help="When it ends: 90d, or a time.")
+@click.option("--reason", required=True, help="What it is for; kept in the journal.")
+@click.option("-o", "--output", type=click.Choice(FORMATS), default="table", show_default=True)
+@database_option
+def create(
+    name: str,
+    role: str,
+    kinds: tuple[str, ...],
+    rollouts: tuple[str, ...],
+    groups: tuple[str, ...],
+    expires: str | None,
+    reason: str,
+    output: str,
+    database: str,
+) -> None:
+    """Create a token; it is printed once, and only its hash is kept."""
+    now = clock().now()
+    request = TokenRequest(
+        name=name,
+        role=Role(role),
+        kinds=kinds,
+        rollouts=rollouts,
+        groups=groups,
+        expires_at=ahead("--expires", expires, now) if expires else None,
+        reason=reason,
+    )
+    with opened(database, writes=True) as store:
+        found = create_token(store, request, random_token(), now, actor())
+    if output == "table":
+        click.echo(found.token)
+        click.echo("it is not shown again; only its hash is kept", err=True)
+    else:
+        emit(found, output)
+
+
+@click.command(cls=Command, examples="tidegate token list")
+@click.option("-o", "--output", type=click.Choice(FORMATS), default="table", show_default=True)
+@database_option
+def list_tokens(output: str, database: str) -> None:
+    """List tokens, what they may, and until when."""
+    with opened(database) as store:
+        found = token_list(store, clock().now())
+    if output != "table":
+        emit(found, output)
+        return
+    rows = []
+    for each in found.items:
+        state = "revoked" if each.revoked_at else "works" if each.works else "expired"
+        scope = ", ".join((*each.kinds, *each.rollouts, *each.groups)) or "everything"
+        row = (each.name, each.role, scope, state, each.expires_at or "-", each.created_by)
+        rows.append(row)
+    head = ("NAME", "ROLE", "FOR", "STATE", "EXPIRES", "CREATED BY")
+    for line in layout(head, rows, terminal_width()):
+        click.echo(line)
+
+
+@click.command(cls=Act, examples='tidegate token revoke ci --reason "leaked"')
+@click.argument("name")
+@click.option("--reason", required=True, help="Why; kept in the journal.")
+@database_option
+def revoke(name: str, reason: str, database: str) -> None:
+    """Revoke a token: from now on it is refused."""
+    with opened(database, writes=True) as store:
+        revoke_token(store, name, reason, clock().now(), actor())
+    click.echo(f"revoked token {name}")

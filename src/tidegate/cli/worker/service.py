@@ -1,0 +1,83 @@
+"""The API of `serve`: its routes over the journal, its policy, and its first admin token."""
+
+import os
+from pathlib import Path
+
+from tidegate import __version__
+from tidegate.access.policy_doc import AccessPolicy, read_policy
+from tidegate.access.roles import Role
+from tidegate.api.acts import ACTS
+from tidegate.api.dispatch import Api, Refused
+from tidegate.api.live_journals import LiveJournals
+from tidegate.api.login import Login
+from tidegate.api.questions import QUESTIONS
+from tidegate.app.tokens import TokenRequest, create_token, token_list
+from tidegate.cli.access.tokens import random_token
+from tidegate.documents.files import located, read_document
+from tidegate.kind_table import rules_of
+from tidegate.model.errors import OutsideError, UserError
+from tidegate.settings.settings import Settings
+from tidegate.store.archive_port import Archive
+from tidegate.wiring import clock
+
+ADMIN = "admin"
+_SUFFIX = ".admin-token"
+
+
+def make_api(archive: Archive, policy: AccessPolicy, refused: Refused) -> Api:
+    """Everything that is asked and done over HTTP."""
+    live = LiveJournals(archive, rules_of, clock())
+    login = Login(archive, clock(), policy)
+    return Api(live, login, QUESTIONS, ACTS, __version__, refused)
+
+
+def access_policy(settings: Settings) -> AccessPolicy:
+    """The policy of the file, if one is named; UserError lists all that is wrong with it."""
+    if not settings.access_policy:
+        return AccessPolicy()
+    document = read_document(settings.access_policy)
+    try:
+        return read_policy(document.data, "")
+    except UserError as error:
+        raise located(document, error) from None
+
+
+def first_token(archive: Archive, settings: Settings) -> str:
+    """Write an admin token to a file if there never was a token; what to tell of it.
+
+    The file is made for its owner alone, before the token is recorded: a token that cannot be
+    written down would be lost.
+    """
+    now = clock().now()
+    if token_list(archive, now).items:
+        return ""
+    path = admin_file(settings)
+    if path is None:
+        return (
+            "no token exists, so the API answers no caller;"
+            " --admin-token-file makes one, or `tidegate token create NAME --role admin`"
+        )
+    token = random_token()
+    try:
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        raise OutsideError(
+            f"{path} exists, and the journal has no token: remove the file, or name another with"
+            " --admin-token-file"
+        ) from None
+    except OSError as error:
+        raise OutsideError(f"{path}: {(error.strerror or str(error)).lower()}") from None
+    with os.fdopen(handle, "w") as file:
+        file.write(token + "\n")
+    request = TokenRequest(name=ADMIN, role=Role.ADMIN, reason="the first start of the service")
+    create_token(archive, request, token, now, "tidegate")
+    return f"the admin token is in {path}"
+
+
+def admin_file(settings: Settings) -> Path | None:
+    """Where the first admin token is written; None: nowhere."""
+    if settings.access_admin_token:
+        return Path(settings.access_admin_token)
+    if "://" in settings.database or settings.database == "memory:":
+        return None
+    return Path(settings.database + _SUFFIX)

@@ -1,0 +1,34 @@
+"""The settings of the service: where it answers, and which caller may do what."""
+
+from tidegate.settings.setting_forms import Setting, SettingForm
+
+SERVICE = (
+    Setting(
+        name="listen",
+        flag="--listen",
+        form=SettingForm.ADDRESS,
+        default="127.0.0.1:8080",
+        help="Where `serve` answers; port 0 takes a free one.",
+    ),
+    Setting(
+        name="probes",
+        flag="--probes",
+        form=SettingForm.ADDRESS,
+        default="",
+        help="Where `serve` answers probes and scrapers alone; without it, at --listen.",
+    ),
+    Setting(
+        name="access.policy",
+        flag="--access-policy",
+        form=SettingForm.PATH,
+        default="",
+        help="The file that says which users, groups and tokens have which role.",
+    ),
+    Setting(
+        name="access.adminToken",
+        flag="--admin-token-file",
+        form=SettingForm.PATH,
+        default="",
+        help="Where the first admin token is written, once; default: beside a journal in a file.",
+    ),
+)

@@ -1,0 +1,1 @@
+"""The API of `serve`, in process: routes, roles, writes."""

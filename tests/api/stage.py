@@ -1,0 +1,145 @@
+"""A journal with a rollout under way, the API over it, and a client that speaks ASGI to it."""
+
+import asyncio
+import json
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from click.testing import CliRunner
+from starlette.applications import Starlette
+
+from tidegate.access.policy_doc import AccessPolicy
+from tidegate.access.roles import Role
+from tidegate.api.acts import ACTS
+from tidegate.api.dispatch import BASE, Api
+from tidegate.api.live_journals import LiveJournals
+from tidegate.api.login import Login
+from tidegate.api.questions import QUESTIONS
+from tidegate.app.tokens import TokenRequest, create_token
+from tidegate.cli.main import cli
+from tidegate.kind_table import rules_of
+from tidegate.machine.system_clock import SystemClock
+from tidegate.store.archive_port import Archive
+from tidegate.wiring import open_store
+
+ROLLOUT = Path(__file__).parents[2] / "examples" / "rollout.yaml"
+PARTITION = "simulated/rollout"
+
+
+class Replied(msgspec.Struct, frozen=True):
+    """An answer: its status, headers and text."""
+
+    status: int
+    headers: dict[str, str]
+    text: str
+
+    @property
+    def json(self) -> Any:
+        """The document."""
+        return json.loads(self.text)
+
+    @property
+    def tag(self) -> str:
+        """The plan it shows."""
+        return self.headers["etag"]
+
+
+class Client:
+    """Asks an application as one caller."""
+
+    def __init__(self, app: Starlette, token: str = "") -> None:
+        self._app = app
+        self.token = token
+
+    def get(self, path: str, headers: Mapping[str, str] | None = None) -> Replied:
+        """The answer to a question."""
+        return self.send("GET", path, b"", headers or {})
+
+    def post(self, path: str, body: object, **headers: str) -> Replied:
+        """The answer to an act; headers by their names with underscores."""
+        sent = {name.replace("_", "-"): value for name, value in headers.items()}
+        raw = body if isinstance(body, bytes) else json.dumps(body).encode()
+        return self.send("POST", path, raw, {"content-type": "application/json", **sent})
+
+    def send(self, method: str, path: str, body: bytes, headers: Mapping[str, str]) -> Replied:
+        """One request."""
+        return asyncio.run(self._send(method, path, body, headers))
+
+    async def _send(
+        self, method: str, path: str, body: bytes, headers: Mapping[str, str]
+    ) -> Replied:
+        where, _, query = path.partition("?")
+        login = {"authorization": f"Bearer {self.token}"} if self.token else {}
+        raw = [(k.encode(), v.encode()) for k, v in {**login, **headers}.items()]
+        scope = {
+            "type": "http",
+            "method": method,
+            "path": where if where.startswith("/openapi") else BASE + where,
+            "raw_path": where.encode(),
+            "query_string": query.encode(),
+            "headers": raw,
+            "http_version": "1.1",
+            "scheme": "http",
+            "server": ("test", 80),
+            "client": ("test", 1),
+            "root_path": "",
+        }
+        sent: list[Any] = []
+        bodies = [{"type": "http.request", "body": body, "more_body": False}]
+
+        async def receive() -> Any:
+            return bodies.pop(0) if bodies else {"type": "http.disconnect"}
+
+        async def send(message: Any) -> None:
+            sent.append(message)
+
+        await self._app(scope, receive, send)
+        start = sent[0]
+        found = {k.decode(): v.decode() for k, v in start["headers"]}
+        text = b"".join(each.get("body", b"") for each in sent[1:]).decode()
+        return Replied(start["status"], found, text)
+
+
+class Service:
+    """An API over a journal of its own."""
+
+    def __init__(self, journal: Path, policy: AccessPolicy = AccessPolicy()) -> None:  # noqa: B008
+        self.archive: Archive = open_store(str(journal))
+        live = LiveJournals(self.archive, rules_of, SystemClock())
+        login = Login(self.archive, SystemClock(), policy)
+        self.api = Api(live, login, QUESTIONS, ACTS, "test")
+        self.app = Starlette(routes=self.api.routes())
+
+    def client(
+        self,
+        role: Role = Role.ADMIN,
+        kinds: tuple[str, ...] = (),
+        rollouts: tuple[str, ...] = (),
+        groups: tuple[str, ...] = (),
+    ) -> Client:
+        """A client with a token of its own."""
+        name = f"{role.value}-{len(list(self.archive.read('access')))}"
+        token = f"tidegate_{name}"
+        request = TokenRequest(
+            name=name, role=role, kinds=kinds, rollouts=rollouts, groups=groups, reason="a test"
+        )
+        create_token(self.archive, request, token, SystemClock().now(), "test")
+        return Client(self.app, token)
+
+
+def rollout_journal(folder: Path) -> Path:
+    """A journal in which a rollout was decided once."""
+    path = folder / "rollout.db"
+    done = CliRunner().invoke(
+        cli, ["run", "--scenario", str(ROLLOUT), "--once", "--database", str(path)]
+    )
+    assert done.exit_code == 0, done.output
+    return path
+
+
+def copied(journal: Path, folder: Path) -> Path:
+    """A journal of one's own."""
+    return Path(shutil.copy(journal, folder / "journal.db"))

@@ -1,0 +1,206 @@
+"""Acts over HTTP: on the plan that was seen, once under a key, nothing in a dry run."""
+
+import threading
+
+import pytest
+
+from tests.api.stage import PARTITION, Client, Service
+from tidegate.api.acts import ACTS
+from tidegate.journal.facts import Asked, Requested
+
+APPROVE = f"/approve/{PARTITION}"
+STAGE = {"groups": ["stage"], "reason": "dev looks good"}
+HOLD = {"scope": {"everything": True}, "reason": "incident 42"}
+
+
+def asked(service: Service) -> list[Asked]:
+    """What people asked for, as the journal has it."""
+    facts = (entry.fact() for entry in service.archive.read(PARTITION))
+    return [fact for fact in facts if isinstance(fact, Asked)]
+
+
+def entries(service: Service) -> int:
+    """How many entries all journals have."""
+    return sum(service.archive.heads().values())
+
+
+def test_an_approval_is_recorded_with_its_caller(service: Service) -> None:
+    """By which actor, how it is known, and why."""
+    client = service.client()
+    plan = client.get(f"/why/{PARTITION}")
+    answer = client.post(APPROVE, STAGE, if_match=plan.tag)
+    assert answer.status == 200, answer.text
+    assert (answer.json["groups"], answer.json["targets"]) == (["stage"], 2)
+    *_, act, request = service.archive.read(PARTITION)
+    assert (act.actor, request.actor) == ("token:admin-0", "token:admin-0")
+    said, how = act.fact(), request.fact()
+    assert isinstance(said, Asked)
+    assert said.reason == "dev looks good"
+    assert isinstance(how, Requested)
+    assert (how.act, how.via) == (f"approve/{PARTITION}", "token admin-0")
+    assert client.get(f"/journal/{PARTITION}").json["items"][-1]["kind"] == "requested"
+
+
+def test_a_write_that_may_start_something_names_its_plan(service: Service) -> None:
+    """428 without one; what stops needs none."""
+    client = service.client()
+    answer = client.post(APPROVE, STAGE)
+    assert answer.status == 428
+    assert "If-Match" in answer.json["detail"]
+    assert answer.json["tag"] == client.get(f"/why/{PARTITION}").tag.strip('"')
+    assert not asked(service)
+    assert client.post(f"/pause/{PARTITION}", {"reason": "x"}).status == 200
+    assert client.post("/hold/inc-42", HOLD).status == 200
+
+
+def test_a_plan_that_moved_is_not_acted_on(service: Service) -> None:
+    """412 with what is not as it was; with the new tag it works."""
+    client = service.client()
+    plan = client.get(f"/why/{PARTITION}")
+    client.post(f"/pause/{PARTITION}", {"reason": "another person"})
+    before = len(asked(service))
+    answer = client.post(APPROVE, STAGE, if_match=plan.tag)
+    assert answer.status == 412
+    assert len(asked(service)) == before
+    found = answer.json["difference"]
+    assert found["changes"] == len(found["items"]) > 0
+    row = next(each for each in found["items"] if each["what"] == PARTITION)
+    assert "paused" in row["after"]
+    assert "paused" not in row["before"]
+    assert client.post(APPROVE, STAGE, if_match=answer.headers["etag"]).status == 200
+    assert client.post(APPROVE, STAGE, if_match='"unknown"').status == 412
+
+
+def test_a_dry_run_records_nothing_and_names_the_plan(service: Service) -> None:
+    """Of every act: what it would reach, and the tag to do it with."""
+    client = service.client()
+    client.post("/hold/known", HOLD)
+    client.post(
+        "/freeze/known",
+        {**HOLD, "times": {"from": "2099-01-01T00:00:00Z", "to": "2099-01-02T00:00:00Z"}},
+    )
+    client.post("/block/known", HOLD)
+    before = entries(service)
+    for route in ACTS:
+        name = PARTITION
+        body: dict[str, object] = {"reason": "to see"}
+        if "groups" in route.body.__struct_fields__:
+            body["groups"] = ["stage"]
+        if route.verb in ("hold", "freeze", "block"):
+            name, body = "new", {**HOLD}
+            if route.verb == "freeze":
+                body["times"] = {"from": "2099-01-01T00:00:00Z", "to": "2099-01-02T00:00:00Z"}
+        elif route.verb.startswith("lift-"):
+            name = "known"
+        elif route.verb == "exempt":
+            name, body = "known", {**HOLD, "until": "3h"}
+        answer = client.post(f"/{route.verb}/{name}?dryRun=true", body)
+        assert answer.status in (200, 422), (route.path, answer.text)
+        if answer.status == 200:
+            assert answer.tag
+    assert entries(service) == before
+
+
+def test_a_brake_says_what_it_covers_and_whom_it_binds(service: Service) -> None:
+    """Set, listed, lifted; the plan says that it is held."""
+    client = service.client()
+    dry = client.post("/hold/inc-42?dryRun=true", HOLD)
+    assert dry.json["kind"] == "BrakeReach"
+    assert dry.json["targets"] == 10
+    done = client.post("/hold/inc-42", HOLD, if_match=dry.tag)
+    assert (done.status, done.json["kind"], done.json["covers"]) == (200, "BrakeReport", 1)
+    assert [each["name"] for each in client.get("/holds").json["items"]] == ["inc-42"]
+    held = client.get("/targets?fieldSelector=gate=hold").json["items"]
+    assert held
+    assert client.post("/hold/inc-42", HOLD).status == 422
+    narrower = {**HOLD, "scope": {"targets": ["prod-1"]}, "replace": True}
+    assert client.post("/hold/inc-42", narrower).status == 428  # more may start by it
+    lift = client.post("/lift-hold/inc-42?dryRun=true", {"reason": "solved"})
+    assert lift.json["rollouts"][0]["partition"] == PARTITION
+    assert client.post("/lift-hold/inc-42", {"reason": "solved"}).status == 428
+    answer = client.post("/lift-hold/inc-42", {"reason": "solved"}, if_match=lift.tag)
+    assert (answer.status, answer.json["items"][0]["name"]) == (200, "inc-42")
+    assert client.get("/holds").json["items"] == []
+
+
+def test_a_request_is_carried_out_once_under_its_key(service: Service) -> None:
+    """Asked for again, it is answered alike, even after the plan moved; another one is refused."""
+    client = service.client()
+    plan = client.get(f"/why/{PARTITION}")
+    first = client.post(APPROVE, STAGE, if_match=plan.tag, idempotency_key="k1")
+    assert first.status == 200
+    before = entries(service)
+    again = client.post(APPROVE, STAGE, if_match=plan.tag, idempotency_key="k1")
+    assert (again.status, again.json) == (200, first.json)
+    assert again.headers["idempotency-replayed"] == "true"
+    other = client.post(APPROVE, {**STAGE, "groups": ["prod"]}, if_match="*", idempotency_key="k1")
+    assert (other.status, "k1" in other.json["detail"]) == (422, True)
+    assert entries(service) == before
+    another = service.client().post(APPROVE, STAGE, if_match="*", idempotency_key="k1")
+    assert "idempotency-replayed" not in another.headers
+
+
+def test_the_same_request_at_once_is_carried_out_once(service: Service) -> None:
+    """Eight callers with one key: one entry, and one answer for all."""
+    client = service.client()
+    plan = client.get(f"/why/{PARTITION}")
+    found: list[tuple[int, str]] = []
+
+    def ask() -> None:
+        answer = client.post(APPROVE, STAGE, if_match=plan.tag, idempotency_key="once")
+        found.append((answer.status, answer.text))
+
+    threads = [threading.Thread(target=ask) for _ in range(8)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    assert len(asked(service)) == 1
+    assert len(set(found)) == 1
+    assert found[0][0] == 200
+
+
+@pytest.mark.parametrize(
+    "path, body, status, said",
+    [
+        (APPROVE, {"groups": ["stage"]}, 400, "reason"),
+        (APPROVE, {"groups": ["stage"], "reason": " "}, 400, "write why"),
+        (APPROVE, {"groups": ["stagee"], "reason": "x"}, 404, 'did you mean "stage"?'),
+        (APPROVE, {"reason": "x"}, 422, "--group NAME"),
+        (APPROVE, {"groups": "stage", "reason": "x"}, 400, "groups"),
+        (APPROVE, {**STAGE, "gruops": []}, 400, "gruops"),
+        (APPROVE, b"{", 400, "JSON"),
+        pytest.param(APPROVE, b'{"reason":' + b"[" * 50_000, 400, "reason", id="deep"),
+        pytest.param(APPROVE, b'"' + b"x" * (1 << 20) + b'"', 413, "bytes", id="long"),
+        ("/hold/x", {"scope": {}, "reason": "x"}, 422, "covers nothing"),
+        ("/hold/x", {**HOLD, "expires": "soon"}, 400, "expires"),
+        ("/hold/x", {**HOLD, "expires": "2020-01-01T00:00:00Z"}, 400, "past"),
+        ("/lift-hold/x", {"reason": "x"}, 404, 'no hold "x"'),
+        (f"{APPROVE}?dryRun=maybe", STAGE, 400, "dryRun"),
+        (f"{APPROVE}?dry=true", STAGE, 400, "dry"),
+    ],
+)
+def test_a_mistake_is_named(
+    service: Service, path: str, body: object, status: int, said: str
+) -> None:
+    """What, where, and what to write instead; nothing is recorded."""
+    client, before = service.client(), entries(service)
+    answer = client.post(path, body, if_match="*")
+    assert answer.status == status, answer.text
+    assert said in answer.json["detail"], answer.text
+    assert entries(service) == before
+
+
+def test_only_json_is_read(service: Service) -> None:
+    """Neither a form nor a text: a page of a stranger cannot send JSON."""
+    for kind in ("text/plain", "application/x-www-form-urlencoded", ""):
+        answer = service.client().post(APPROVE, STAGE, if_match="*", content_type=kind)
+        assert answer.status == 415
+
+
+def test_a_caller_without_a_token_changes_nothing(service: Service) -> None:
+    """Every act, without a token."""
+    before = entries(service)
+    for route in ACTS:
+        assert Client(service.app).post(f"/{route.verb}/x", HOLD, if_match="*").status == 401
+    assert entries(service) == before

@@ -1,0 +1,109 @@
+"""Questions over HTTP: the documents of the command line, paged, tagged, refused in its words."""
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from tests.api.stage import PARTITION, Client, Service
+from tidegate.cli.main import cli
+
+
+def test_an_answer_is_what_the_command_prints(service: Service, tmp_path: Path) -> None:
+    """`-o json` and the API are one document; only the moment differs."""
+    client = service.client()
+    for path, command in (
+        ("/rollouts", ["get", "rollouts"]),
+        (f"/rollouts/{PARTITION}", ["show", PARTITION]),
+        (f"/why/{PARTITION}", ["why", PARTITION]),
+        (f"/why/{PARTITION}?target=prod-1", ["why", PARTITION, "prod-1"]),
+        ("/status", ["status"]),
+        ("/holds", ["get", "holds"]),
+        (f"/when/{PARTITION}", ["when", PARTITION]),
+        (f"/replay/{PARTITION}", ["replay", PARTITION]),
+    ):
+        journal = str(tmp_path / "journal.db")
+        said = CliRunner().invoke(cli, [*command, "-o", "json", "--database", journal])
+        assert said.exit_code == 0, said.output
+        mine, theirs = client.get(path).json, json.loads(said.stdout)
+        for each in (mine, theirs):
+            each.pop("at", None)
+        assert mine == theirs, path
+
+
+def test_a_list_is_read_in_parts(service: Service) -> None:
+    """Each target once, in order, however small the parts are."""
+    client = service.client()
+    path, names, parts = "/targets?limit=4", list[str](), 0
+    while path:
+        answer = client.get(path)
+        assert answer.status == 200, answer.text
+        names += [each["target"]["name"] for each in answer.json["items"]]
+        parts += 1
+        link = answer.headers.get("link", "")
+        path = link.partition("<")[2].partition(">")[0].removeprefix("/api/v1")
+    whole = client.get("/targets").json["items"]
+    assert names == [each["target"]["name"] for each in whole]
+    assert len(names) == len(set(names)) > 4
+    assert parts == -(-len(names) // 4)
+
+
+@pytest.mark.parametrize(
+    "path, status, said",
+    [
+        ("/statsu", 404, 'did you mean "/status"?'),
+        ("/why/simulated/rolout", 404, 'did you mean "simulated/rollout"?'),
+        (f"/why/{PARTITION}?target=prod-11", 404, "did you mean"),
+        ("/targets?limit=0", 400, "limit"),
+        ("/targets?limit=x", 400, "limit"),
+        ("/targets?lim=1", 400, "lim"),
+        ("/targets?limit=1&limit=2", 400, "twice"),
+        ("/targets?labelSelector=a=b=c,,(", 400, "labelSelector"),
+        ("/targets?fieldSelector=stat=Failed", 422, 'did you mean "state"?'),
+        ("/journal/simulated/rollout?since=yesterday", 400, "since"),
+    ],
+)
+def test_what_cannot_be_answered_says_why(
+    service: Service, path: str, status: int, said: str
+) -> None:
+    """RFC 9457, with what to write instead."""
+    answer = service.client().get(path)
+    assert (answer.status, answer.headers["content-type"]) == (status, "application/problem+json")
+    assert answer.json["status"] == status
+    assert said in answer.json["detail"], answer.text
+
+
+def test_a_plan_that_did_not_change_is_not_sent_again(service: Service) -> None:
+    """Its tag stays while only the clock goes on, and moves with what a person decides."""
+    client = service.client()
+    first = client.get(f"/why/{PARTITION}")
+    again = client.get(f"/why/{PARTITION}", {"if-none-match": first.tag})
+    assert (again.status, again.text) == (304, "")
+    client.post(f"/pause/{PARTITION}", {"reason": "a look"})
+    moved = client.get(f"/why/{PARTITION}", {"if-none-match": first.tag})
+    assert moved.status == 200
+    assert moved.tag != first.tag
+
+
+def test_cells_say_what_targets_say(service: Service) -> None:
+    """What targets have in common is sent once, and nothing is lost by it."""
+    client = service.client()
+    cells, whole = (client.get(f"/{each}/{PARTITION}").json for each in ("cells", "why"))
+    kinds = [cells["kinds"][index] for index in cells["cells"]]
+    assert cells["names"] == [each["name"] for each in whole["targets"]]
+    for kind, target in zip(kinds, whole["targets"], strict=True):
+        for field in ("state", "group", "revision", "next", "options", "why"):
+            assert kind.get(field) == target.get(field), field
+    assert len(cells["kinds"]) < len(cells["cells"])
+
+
+def test_without_a_token_nothing_is_answered(service: Service) -> None:
+    """Nor with one that was never given out, or of another scheme."""
+    for client in (Client(service.app), Client(service.app, "tidegate_guess")):
+        for path in ("/status", "/rollouts", f"/why/{PARTITION}"):
+            answer = client.get(path)
+            assert answer.status == 401
+            assert answer.headers["www-authenticate"].startswith("Bearer")
+    basic = Client(service.app).get("/status", {"authorization": "Basic YTpi"})
+    assert (basic.status, "Basic" in basic.json["detail"]) == (401, True)

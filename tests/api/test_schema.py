@@ -1,0 +1,65 @@
+"""The API against its own description: no error of ours, no answer outside of its schema.
+
+schemathesis makes requests that the description allows, and some that it does not.
+"""
+
+import json
+from typing import Any
+
+import pytest
+import schemathesis
+from hypothesis import HealthCheck, given, settings
+from schemathesis import GenerationMode
+from schemathesis.specs.openapi.checks import positive_data_acceptance
+
+from tests.api.stage import PARTITION, Service
+from tests.sim import sized
+from tidegate.api.acts import ACTS
+from tidegate.api.dispatch import BASE
+from tidegate.api.questions import QUESTIONS
+
+EXAMPLES = sized(3, 5, 200)
+OPERATIONS = [
+    *((each.path, "GET") for each in QUESTIONS),
+    *((each.path, "POST") for each in ACTS),
+]
+# Names that are there: else every answer is that nothing is called so.
+NAMES = (PARTITION, "rollout", "prod-1", "known")
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+@pytest.mark.parametrize("mode", GenerationMode)
+@pytest.mark.parametrize("path, method", OPERATIONS)
+def test_an_answer_is_what_its_schema_says(
+    service: Service, path: str, method: str, mode: GenerationMode
+) -> None:
+    """Of every route: whatever is sent, the answer is one that is described."""
+    client = service.client()
+    hold = {"reason": "a test", "scope": {"everything": True}}
+    for brake in ("hold", "block"):
+        client.post(f"/{brake}/known", hold)
+    schema: Any = schemathesis.openapi.from_asgi("/openapi.json", service.app)
+    operation = schema[BASE + path][method]
+    login = {"Authorization": f"Bearer {client.token}"}
+
+    @settings(max_examples=EXAMPLES, suppress_health_check=list(HealthCheck), deadline=None)
+    @given(case=operation.as_strategy(generation_mode=mode))
+    def check(case: Any) -> None:
+        if path.endswith("{name}") and len(json.dumps(str(case.body))) % 2:
+            case.path_parameters["name"] = NAMES[len(str(case.body)) % len(NAMES)]
+        # What a schema allows may still mean nothing here and now: a group that is not there.
+        case.call_and_validate(headers=login, excluded_checks=[positive_data_acceptance])
+
+    check()
+
+
+def test_the_description_is_valid_and_names_every_route(service: Service) -> None:
+    """Each route once, with all that it can answer."""
+    found = json.loads(service.client().get("/openapi.json").text)
+    schemathesis.openapi.from_dict(found)
+    assert found["openapi"] == "3.1.0"
+    named = {(path, method) for path, each in found["paths"].items() for method in each}
+    ours = {(BASE + path, method.lower()) for path, method in OPERATIONS}
+    assert ours <= named
+    ids = [each["operationId"] for path in found["paths"].values() for each in path.values()]
+    assert len(ids) == len(set(ids))

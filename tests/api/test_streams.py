@@ -1,0 +1,200 @@
+"""Streams: each entry once, resumed by its number, ended with the service."""
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+
+from tests.api.stage import PARTITION, Client, Service
+from tidegate.access.roles import Role
+from tidegate.api import stream
+from tidegate.app.asks import OperatorRequest, prepare, record
+from tidegate.app.journal.compaction import CompactionRequest, compact, plan_compaction
+from tidegate.app.journals import Journals
+from tidegate.journal.facts import Verb
+from tidegate.kind_table import rules_of
+from tidegate.machine.system_clock import SystemClock
+
+
+class Reader:
+    """Reads a stream, event by event."""
+
+    def __init__(self, service: Service, client: Client) -> None:
+        self._service = service
+        self._client = client
+        self.sent: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
+        self.gone = asyncio.Event()
+        self.task: asyncio.Task[None] | None = None
+
+    async def open(self, path: str, last: str = "") -> int:
+        """Begin; the status."""
+        headers = [(b"authorization", f"Bearer {self._client.token}".encode())]
+        headers += [(b"last-event-id", last.encode())] if last else []
+        scope = {
+            "type": "http", "method": "GET", "path": f"/api/v1{path}", "query_string": b"",
+            "headers": headers, "raw_path": b"", "http_version": "1.1", "scheme": "http",
+            "server": ("test", 80), "client": ("test", 1), "root_path": "",
+        }  # fmt: skip
+
+        async def receive() -> Any:
+            await self.gone.wait()
+            return {"type": "http.disconnect"}
+
+        async def send(message: Any) -> None:
+            await self.sent.put(message)
+
+        self.task = asyncio.create_task(self._service.app(scope, receive, send))
+        start = await asyncio.wait_for(self.sent.get(), 10)
+        return int(start["status"])
+
+    async def event(self) -> dict[str, str]:
+        """The next event that is not a beat."""
+        while True:
+            message = await asyncio.wait_for(self.sent.get(), 10)
+            text = message.get("body", b"").decode()
+            if not text or text.startswith(":"):
+                if not message.get("more_body"):
+                    return {"event": "end"}
+                continue
+            return dict(line.split(": ", 1) for line in text.strip().splitlines())
+
+
+def ask(service: Service, verb: Verb) -> None:
+    """A person asks for something, elsewhere."""
+    journals = Journals(service.archive, rules_of, SystemClock().now())
+    request = OperatorRequest(verb=verb, reason="elsewhere")
+    record(journals, prepare(journals, PARTITION, request), "user:other")
+
+
+def run(
+    service: Service, monkeypatch: pytest.MonkeyPatch, story: Callable[[], Awaitable[None]]
+) -> None:
+    """A story with streams, at speed."""
+    monkeypatch.setattr(stream, "POLL_S", 0.02)
+    asyncio.run(_within(service, story))
+
+
+async def _within(service: Service, story: Callable[[], Awaitable[None]]) -> None:
+    await story()
+    service.api.close()
+
+
+def test_each_entry_is_sent_once_and_resumed(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From now on, or behind the number that was read last."""
+    client = service.client()
+
+    async def story() -> None:
+        reader = Reader(service, client)
+        assert await reader.open(f"/watch/{PARTITION}") == 200
+        head = service.archive.head(PARTITION).seq
+        ask(service, Verb.PAUSE)
+        first = await reader.event()
+        assert (first["event"], first["id"]) == ("entry", str(head + 1))
+        assert json.loads(first["data"])["actor"] == "user:other"
+        reader.gone.set()
+        ask(service, Verb.RESUME)
+        again = Reader(service, client)
+        assert await again.open(f"/watch/{PARTITION}", str(head)) == 200
+        assert [(await again.event())["id"] for _ in range(2)] == [str(head + 1), str(head + 2)]
+
+    run(service, monkeypatch, story)
+
+
+def test_a_page_is_told_what_changed(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It begins with a reset; what a caller does not see is not told."""
+    client, blind = service.client(), service.client(Role.VIEWER, kinds=("upgrades",))
+
+    async def story() -> None:
+        reader, other = Reader(service, client), Reader(service, blind)
+        for each in (reader, other):
+            assert await each.open("/changes") == 200
+            assert (await each.event())["event"] == "reset"
+        await asyncio.sleep(0.1)
+        ask(service, Verb.PAUSE)
+        told = await reader.event()
+        assert told["event"] == "changed"
+        assert json.loads(told["data"])["rollout"] == PARTITION
+        await asyncio.to_thread(
+            client.post, "/hold/x", {"reason": "x", "scope": {"everything": True}}
+        )
+        assert json.loads((await other.event())["data"])["rollout"] == "brakes"
+
+    run(service, monkeypatch, story)
+
+
+def test_what_was_compacted_is_gone(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    """410 below the base, 400 for what is no number, 404 for what is not there."""
+    client = service.client()
+    for verb in ("pause", "resume", "pause"):
+        done = client.post(f"/{verb}/{PARTITION}", {"reason": "x"}, if_match="*")
+        assert done.status == 200
+    now = SystemClock().now()
+    plan = plan_compaction(
+        service.archive,
+        rules_of,
+        CompactionRequest(partitions=(PARTITION,), before=now, reason="room"),
+    )
+    (dropped,) = compact(service.archive, rules_of, plan, "user:test", now).items
+    assert dropped.dropped > 1
+
+    async def story() -> None:
+        assert await Reader(service, client).open(f"/watch/{PARTITION}", "x") == 400
+        assert await Reader(service, client).open("/watch/simulated/none") == 404
+        assert await Reader(service, client).open(f"/watch/{PARTITION}", "1") == 410
+        reader = Reader(service, client)
+        assert await reader.open(f"/watch/{PARTITION}", str(dropped.dropped)) == 200
+        assert (await reader.event())["id"] == str(dropped.dropped + 1)
+
+    run(service, monkeypatch, story)
+
+
+def test_streams_end_with_the_service(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    """At once, and not when their connection times out."""
+    client = service.client()
+
+    async def story() -> None:
+        readers = [Reader(service, client) for _ in range(3)]
+        for each in readers:
+            assert await each.open("/changes") == 200
+        service.api.close()
+        for each in readers:
+            while (await each.event())["event"] != "end":
+                pass
+            assert each.task is not None
+            await asyncio.wait_for(each.task, 5)
+
+    run(service, monkeypatch, story)
+
+
+def test_there_are_not_too_many(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Probes must get through: the next one is refused, until another ends."""
+    client = service.client()
+    monkeypatch.setattr(stream, "STREAMS_MAX", 2)
+
+    async def story() -> None:
+        readers = [Reader(service, client) for _ in range(3)]
+        assert [await each.open("/changes") for each in readers] == [200, 200, 429]
+
+    run(service, monkeypatch, story)
+
+
+def test_a_reader_that_takes_nothing_is_dropped(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It holds no place for ever."""
+    client = service.client()
+    monkeypatch.setattr(stream, "PATIENCE_S", 0.1)
+
+    async def story() -> None:
+        reader = Reader(service, client)
+        reader.sent = asyncio.Queue(maxsize=1)
+        reader.gone.clear()
+        assert await reader.open("/changes") == 200
+        assert reader.task is not None
+        await asyncio.wait_for(reader.task, 10)
+
+    run(service, monkeypatch, story)
