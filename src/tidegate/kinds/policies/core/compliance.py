@@ -38,6 +38,10 @@ class TemplateReport(msgspec.Struct, frozen=True, gc=False):
     template: str
     compliant: str = ""
     message: str = ""
+    # When it said so, in nanoseconds by the cluster's own clock; 0: it has said nothing.
+    at: int = 0
+    # How much of its history is kept.
+    entries: int = 0
 
 
 class Replica(msgspec.Struct, frozen=True):
@@ -47,6 +51,8 @@ class Replica(msgspec.Struct, frozen=True):
     reports: tuple[TemplateReport, ...] = ()
     # Why the propagator could not resolve it; empty: it could.
     hub_error: str = ""
+    # Whether the hub has it enforced.
+    enforced: bool = False
 
 
 def report_of(
@@ -66,7 +72,7 @@ def report_of(
     if replica is None:
         return Target(cluster, Status.Progressing, revision=name, detail="not propagated yet")
     if replica.hub_error:
-        return _failed(cluster, name, replica.hub_error)
+        return failed(cluster, name, replica.hub_error)
     said = {each.template: each for each in replica.reports}
     open_to = inform is InformEnd.EVALUATED and revision.is_inform
     waits: list[str] = []
@@ -74,10 +80,10 @@ def report_of(
         found = said.get(template, TemplateReport(template))
         if stamp_in(found.message) != name:
             if _TEMPLATE_ERROR in found.message:
-                return _failed(cluster, name, f"{template}: {found.message}")
+                return failed(cluster, name, f"{template}: {found.message}")
             waits.append(template)
         elif found.compliant == "NonCompliant" and not open_to:
-            return _failed(cluster, name, f"{template}: {found.message}")
+            return failed(cluster, name, f"{template}: {found.message}")
         elif found.compliant not in ("Compliant", "NonCompliant"):
             waits.append(template)
     if waits:
@@ -86,6 +92,7 @@ def report_of(
     return Target(cluster, Status.Succeeded, revision=name)
 
 
-def _failed(cluster: str, revision: str, why: str) -> Target:
+def failed(cluster: str, revision: str, why: str) -> Target:
+    """A cluster that says what is wrong with a revision."""
     detail = why if len(why) <= DETAIL_MAX else why[: DETAIL_MAX - 1] + "…"
     return Target(cluster, Status.Failed, revision=revision, detail=detail)

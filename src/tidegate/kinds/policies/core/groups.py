@@ -36,6 +36,8 @@ class DecisionPart(msgspec.Struct, frozen=True, gc=False):
     # None: it is no number, or missing.
     index: int | None
     clusters: tuple[str, ...]
+    # What is noted of each cluster, in the same order.
+    notes: tuple[str, ...] = ()
 
 
 class StatedGroup(msgspec.Struct, frozen=True, gc=False):

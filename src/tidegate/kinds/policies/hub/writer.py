@@ -10,20 +10,14 @@ Every write can be repeated, and a crash between two of them leaves clusters as 
 """
 
 from collections.abc import Iterable
-from typing import Any
 
-from tidegate.kinds.policies.core.groups import DecisionPart
 from tidegate.kinds.policies.core.names import (
-    DECISION_GROUP,
-    DECISION_INDEX,
-    DECISION_PLACEMENT,
     OCM_CLUSTER,
     SCHEDULING_OFF,
     manager_of,
     own_placement,
 )
 from tidegate.kinds.policies.core.names import PLACEMENT as PLACEMENT_NOTE
-from tidegate.kinds.policies.core.placement import DECISION_CLUSTERS_MAX
 from tidegate.kinds.policies.core.revision import (
     Revision,
     frame_of,
@@ -34,6 +28,8 @@ from tidegate.kinds.policies.core.revision import (
     root_object,
     spec_of,
 )
+from tidegate.kinds.policies.hub.decisions import OwnDecisions
+from tidegate.kinds.policies.hub.objects import OwnObjects
 from tidegate.kinds.policies.hub.shelves import HubShelves
 from tidegate.kinds.policies.hub.view import PolicyView
 from tidegate.kinds.policies.wire.hub_doc import BindingState
@@ -42,10 +38,8 @@ from tidegate.kubernetes.port import (
     PLACEMENT,
     PLACEMENT_BINDING,
     PLACEMENT_DECISION,
-    POLICY,
     Cluster,
     Object,
-    ResourceKind,
     Take,
 )
 from tidegate.model.counted import counted
@@ -61,6 +55,10 @@ class HubWriter:
         self._shelves = shelves
         self._view = view
         self._namespace, self._policy = rollout.namespace, rollout.policy
+        self._objects = OwnObjects(self._cluster, shelves, rollout.namespace)
+        self._decisions = OwnDecisions(
+            self._cluster, shelves, rollout.namespace, own_placement(rollout.policy)
+        )
 
     async def adopt(self) -> None:
         """Have the root look its content up; what any cluster has stays the same."""
@@ -74,12 +72,12 @@ class HubWriter:
             await self.keep(baseline)
             for cluster in there:
                 await self.point(cluster, baseline.name)
-        own = self._head(PLACEMENT, own_placement(self._policy))
-        await self._write({**own, "spec": {}}, annotations={SCHEDULING_OFF: "true"})
+        own = self._objects.head(PLACEMENT, own_placement(self._policy))
+        await self._objects.write({**own, "spec": {}}, annotations={SCHEDULING_OFF: "true"})
         await self.place(there)
         await self.bind(view.bindings)
         frame = frame_of(view.root["spec"] if view.root is not None else view.source.spec)
-        await self._write(root_object(view.source, frame, self._namespace, self._policy))
+        await self._objects.write(root_object(view.source, frame, self._namespace, self._policy))
 
     async def bind(self, bindings: Iterable[BindingState]) -> None:
         """Point bindings at our decisions."""
@@ -108,25 +106,11 @@ class HubWriter:
 
     async def place(self, clusters: Iterable[str]) -> None:
         """Have clusters in our decisions, in the first that have room."""
-        parts = {each.name: list(each.clusters) for each in self._decisions()}
-        placed = {cluster for members in parts.values() for cluster in members}
-        changed: set[str] = set()
-        for cluster in clusters:
-            if cluster in placed:
-                continue
-            room = (name for name, members in parts.items() if len(members) < DECISION_CLUSTERS_MAX)
-            name = next(room, "") or f"{own_placement(self._policy)}-decision-{len(parts) + 1}"
-            parts.setdefault(name, []).append(cluster)
-            changed.add(name)
-        for name in sorted(changed):
-            await self._decide(name, parts[name])
+        await self._decisions.place(dict.fromkeys(clusters, ""))
 
     async def displace(self, cluster: str) -> bool:
         """Take a cluster out of our decisions; whether it was there."""
-        mine = [each for each in self._decisions() if cluster in each.clusters]
-        for part in mine:
-            await self._decide(part.name, [each for each in part.clusters if each != cluster])
-        return bool(mine)
+        return await self._decisions.displace([cluster])
 
     async def leave(self) -> Revision:
         """Hand the policy back: a plain root with what all clusters have, bound as before."""
@@ -140,14 +124,14 @@ class HubWriter:
             )
         revision = view.revisions[given.pop()] if given else view.revision
         plain = plain_object(view.source, spec_of(revision), self._namespace, self._policy)
-        await self._cluster.release(await self._write(plain))
+        await self._cluster.release(await self._objects.write(plain))
         for each in view.bindings:
             await self._cluster.release(await self._bind(each, each.placement, None))
         for cluster in sorted(view.pointers):
             await self.point(cluster, None)
-        for part in self._decisions():
-            await self._delete(PLACEMENT_DECISION, part.name)
-        await self._delete(PLACEMENT, own_placement(self._policy))
+        for part in self._decisions.parts:
+            await self._objects.delete(PLACEMENT_DECISION, part.name)
+        await self._objects.delete(PLACEMENT, own_placement(self._policy))
         return revision
 
     def _check_same_clusters(self) -> None:
@@ -168,55 +152,9 @@ class HubWriter:
                 f"placement would lose it (first: {late[0]}); wait until it is back, or has left"
             )
 
-    async def _delete(self, kind: ResourceKind, name: str) -> None:
-        found = await self._cluster.get(kind, self._namespace, name)
-        if found is not None:
-            await self._cluster.delete(found)
-            (
-                self._shelves.decisions if kind is PLACEMENT_DECISION else self._shelves.placements
-            ).drop(found)
-
     async def _bind(self, binding: BindingState, placement: str, written: str | None) -> Object:
         """Point a binding at a placement; a note keeps the one that its author wrote."""
-        head = self._head(PLACEMENT_BINDING, binding.name)
+        head = self._objects.head(PLACEMENT_BINDING, binding.name)
         ref = {"apiGroup": OCM_CLUSTER, "kind": "Placement", "name": placement}
         notes = {PLACEMENT_NOTE: written} if written is not None else {}
-        return await self._write({**head, "placementRef": ref}, annotations=notes)
-
-    async def _decide(self, name: str, clusters: list[str]) -> None:
-        """Write one decision: its labels, and then its clusters."""
-        labels = {
-            DECISION_PLACEMENT: own_placement(self._policy),
-            DECISION_GROUP: "",
-            DECISION_INDEX: "0",
-        }
-        head = self._head(PLACEMENT_DECISION, name)
-        head["metadata"]["labels"] = labels
-        made = (await self._cluster.apply(head)).object
-        decisions = [{"clusterName": each, "reason": ""} for each in clusters]
-        written = await self._cluster.write_status(made, {"decisions": decisions})
-        self._shelves.decisions.put(written)
-
-    def _decisions(self) -> tuple[DecisionPart, ...]:
-        return self._shelves.decisions_of(self._namespace, own_placement(self._policy))
-
-    def _head(self, kind: ResourceKind, name: str) -> dict[str, Any]:
-        return {
-            "apiVersion": kind.api_version,
-            "kind": kind.name,
-            "metadata": {"namespace": self._namespace, "name": name},
-        }
-
-    async def _write(
-        self, document: dict[str, Any], *, annotations: dict[str, str] | None = None
-    ) -> Object:
-        if annotations:
-            document["metadata"]["annotations"] = annotations
-        found = (await self._cluster.apply(document, take=Take.OVER)).object
-        if found.kind == POLICY:
-            self._shelves.policies.put(found)
-        elif found.kind == PLACEMENT:
-            self._shelves.placements.put(found)
-        else:
-            self._shelves.bindings.put(found)
-        return found
+        return await self._objects.write({**head, "placementRef": ref}, annotations=notes)

@@ -1,5 +1,6 @@
 """Documents of a hub, as far as they are looked at. A hub's own schemas keep their shape."""
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -18,9 +19,12 @@ from tidegate.kinds.policies.core.names import (
     ROOT_POLICY,
 )
 from tidegate.kinds.policies.core.revision import AuthorPolicy
+from tidegate.model.time import parse_instant
 
 Fields = Mapping[str, Any]
 
+# How the name of an event ends: the nanoseconds of its time.
+_NANOSECONDS = re.compile(r"\.([0-9a-f]{16})$")
 # Taints that the hub itself sets on clusters it cannot reach.
 _OFFLINE_TAINTS = frozenset({f"{OCM_CLUSTER}/unreachable", f"{OCM_CLUSTER}/unavailable"})
 _AVAILABLE = "ManagedClusterConditionAvailable"
@@ -41,6 +45,8 @@ class BindingState(msgspec.Struct, frozen=True):
     subjects: tuple[str, ...]
     # It adds overrides to clusters that others bind, and binds none itself.
     restricted: bool = False
+    # It has its subjects enforced, whatever they say themselves.
+    enforces: bool = False
 
 
 class ClusterState(msgspec.Struct, frozen=True):
@@ -94,14 +100,36 @@ def replica_of(document: Fields) -> Replica:
     )
     error = next((each[HUB_ERROR] for each in errors if each.get(HUB_ERROR)), "")
     details = (document.get("status") or {}).get("details") or ()
-    return Replica(_metadata(document)["namespace"], tuple(map(_report, details)), error)
+    return Replica(
+        _metadata(document)["namespace"],
+        tuple(map(_report, details)),
+        error,
+        is_enforced(document.get("spec")),
+    )
+
+
+def is_enforced(fields: Fields | None) -> bool:
+    """Whether a spec, or what overrides one, says enforce."""
+    return str((fields or {}).get("remediationAction") or "").lower() == "enforce"
 
 
 def _report(detail: Fields) -> TemplateReport:
     history = detail.get("history") or ()
     message = str(history[0].get("message") or "") if history else ""
     name = str((detail.get("templateMeta") or {}).get("name") or "")
-    return TemplateReport(name, str(detail.get("compliant") or ""), message)
+    at = _moment(history[0]) if history else 0
+    return TemplateReport(name, str(detail.get("compliant") or ""), message, at, len(history))
+
+
+def _moment(entry: Fields) -> int:
+    """When an entry of a history was made; the hub keeps seconds, and its name more."""
+    exact = _NANOSECONDS.search(str(entry.get("eventName") or ""))
+    if exact is not None:
+        return int(exact[1], 16)
+    try:
+        return parse_instant(str(entry.get("lastTimestamp")))
+    except ValueError:
+        return 0
 
 
 def binding_of(document: Fields) -> BindingState:
@@ -117,6 +145,7 @@ def binding_of(document: Fields) -> BindingState:
         bound_to=bound_to,
         subjects=tuple(f"{each.get('kind')}/{each.get('name')}" for each in subjects),
         restricted=document.get("subFilter") == "restricted",
+        enforces=is_enforced(document.get("bindingOverrides")),
     )
 
 
@@ -131,6 +160,7 @@ def decision_of(document: Fields) -> DecisionPart:
         str(labels.get(DECISION_GROUP) or ""),
         int(index) if index.isascii() and index.isdigit() else None,
         tuple(str(each["clusterName"]) for each in decisions),
+        tuple(str(each.get("reason") or "") for each in decisions),
     )
 
 
