@@ -8,6 +8,7 @@ import yaml
 from tests.command import tidegate
 from tests.hub_stage import PARTITION, HubStage, strategy
 from tests.served_hub import served_hub
+from tests.wave_stage import WaveStage
 from tidegate.kubernetes.port import POLICY
 from tidegate.machine.system_clock import SystemClock
 from tidegate.model.time import Duration
@@ -130,3 +131,38 @@ def test_two_revisions_are_compared_field_by_field(tmp_path: Path) -> None:
         missing = tidegate(*words, "abc", *common)
         assert missing.returncode == 2
         assert 'no revision "abc"' in missing.stderr
+
+
+def test_waves_are_planned_enforced_and_handed_back(tmp_path: Path) -> None:
+    """The plan says which way a policy goes, and what an edit would mean."""
+    hub = WaveStage(each=1, clock=SystemClock(), rolloutStrategy=QUICK)
+    for agent in hub.hub.agents.values():
+        agent.delay = Duration(0)
+    hub.hub.settle()
+    database = str(tmp_path / "journal.db")
+    with served_hub(hub, tmp_path) as kubeconfig:
+        common = ("--hub", str(kubeconfig), "--database", database)
+        words = ("policies", "plan", "--hub", str(kubeconfig))
+        shown = tidegate(*words, cwd=tmp_path)
+        assert "policies.web  inform, wants enforce-" in shown.stdout
+        assert "enforced in waves: web" in shown.stdout
+        assert "writes placementbinding tidegate.waves-web" in shown.stdout
+        assert "tolerate cluster.open-cluster-management.io/unreachable" in shown.stdout
+        done = tidegate("run", "--once", "--act", "policies/*", *common, cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        assert len(hub.values()) == 3
+        (item,) = json.loads(tidegate(*words, "-o", "json", cwd=tmp_path).stdout)["items"]
+        assert (item["stage"], item["policies"], item["writes"]) == ("waves", ["web"], [])
+        assert [group["given"] for group in item["groups"]] == [1, 1, 1]
+        assert "an edit of the content reaches 3 enforced clusters at once" in item["warnings"][0]
+        diff = tidegate("policies", "diff", "policies.web", "--hub", str(kubeconfig))
+        assert diff.returncode == 2
+        assert "spec.stage: is waves" in diff.stderr
+        hub.declare(rolloutStrategy=QUICK, paused=True)
+        leave = ("policies", "leave", "policies.web", "--yes", *common)
+        back = tidegate(*leave, "--take-back", cwd=tmp_path)
+        assert back.returncode == 0, back.stderr
+        assert "taken back at inform-" in back.stdout
+        assert "3 clusters inform again" in back.stdout
+        assert hub.enforced() == set()
+        assert hub.ours() == set()

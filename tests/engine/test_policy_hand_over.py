@@ -89,9 +89,9 @@ def test_an_edit_after_adoption_reaches_no_cluster_before_its_turn() -> None:
     assert not any(agent.deleted for agent in stage.hub.agents.values())
 
 
-async def refused(worker: Worker) -> str:
+async def refused(worker: Worker, partition: str = PARTITION) -> str:
     with pytest.raises(OutsideError) as error:
-        await worker.fleet.observe(PARTITION)
+        await worker.fleet.observe(partition)
     return str(error.value)
 
 
@@ -153,7 +153,7 @@ def test_a_rollout_that_cannot_be_read_or_is_declared_twice_is_refused() -> None
         ),
         (
             lambda stage: (
-                stage.hub.put(POLICY_SET, "policies", "all", spec={"policies": ["web"]}),
+                stage.hub.put(POLICY_SET, "policies", "all", spec={"policies": ["web", "db"]}),
                 stage.hub.put(
                     PLACEMENT_BINDING,
                     "policies",

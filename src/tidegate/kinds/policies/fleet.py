@@ -11,17 +11,21 @@ from contextlib import aclosing
 from typing import Any
 
 from tidegate.engine.kind import ActRefusedError
-from tidegate.kinds.policies.core.names import full_name
+from tidegate.kinds.policies.core.names import full_name, split_name
 from tidegate.kinds.policies.core.requests import requests_of
 from tidegate.kinds.policies.core.revision import Fields
+from tidegate.kinds.policies.core.waves import StageWay
 from tidegate.kinds.policies.hub.mirror import FRESH_S, Shelf
 from tidegate.kinds.policies.hub.shelves import HubShelves
 from tidegate.kinds.policies.hub.view import PolicyView, view_of
+from tidegate.kinds.policies.hub.wave_view import WaveView, wave_view_of
+from tidegate.kinds.policies.hub.wave_writer import WaveWriter
 from tidegate.kinds.policies.hub.writer import HubWriter
+from tidegate.kinds.policies.observation import PolicyObservation
+from tidegate.kinds.policies.waves import act_on_wave, observe_waves
 from tidegate.kinds.policies.wire.hub_doc import root_of
 from tidegate.kinds.policies.wire.rollout_doc import GroupKeeping, PolicyRollout
 from tidegate.kinds.rollouts.core.journal.facts import RolloutDeclared, RolloutTask
-from tidegate.kinds.rollouts.fleet import Observation
 from tidegate.kubernetes.port import ROLLOUT, Cluster, Object, ObjectRefusedError
 from tidegate.model.errors import NotFoundError, OutsideError, StaleError, UserError
 from tidegate.model.plan import ChangeKind
@@ -31,17 +35,6 @@ WORD = "policies"
 # Deadlines are weighed with every look: silence is no event.
 LOOK_S = 10.0
 MOVED = "pointer moved"
-
-
-class PolicyObservation(Observation, frozen=True):
-    """A reading of one policy."""
-
-    # Clusters that are there and whose agents are not heard: they have not left.
-    offline: frozenset[str] = frozenset()
-    # All clusters that are registered.
-    registered: frozenset[str] = frozenset()
-    # Whether clusters keep their group.
-    stable: bool = True
 
 
 class PolicyFleet:
@@ -65,6 +58,8 @@ class PolicyFleet:
     async def observe(self, partition: str) -> PolicyObservation:
         """What is declared, and what every cluster reports of what it was given."""
         view = await self._seen(partition)
+        if isinstance(view, WaveView):
+            return observe_waves(view)
         rollout = view.rollout
         named = [*view.members, *sorted(view.given.keys() - set(view.members))]
         declared = RolloutDeclared(
@@ -96,9 +91,11 @@ class PolicyFleet:
         )
 
     async def act(self, partition: str, task: RolloutTask) -> str:
-        """Move one cluster's pointer, or take the policy from a cluster that left."""
+        """Move one cluster's pointer, enforce it, or take the policy from one that left."""
         try:
             view = await self._seen(partition)
+            if isinstance(view, WaveView):
+                return await self._act_on_wave(partition, task)
             if _only_points(view, task):
                 # The pointers of a group are written side by side.
                 await HubWriter(self._hub, self._shelves, view).point(
@@ -106,13 +103,20 @@ class PolicyFleet:
                 )
                 return MOVED
             async with self._locks[partition]:
-                view = await self._seen(partition)
+                view = await self._staged(partition)
                 writer = HubWriter(self._hub, self._shelves, view)
                 if task.change.kind is ChangeKind.REMOVE:
                     return await self._remove(writer, view, task.target)
                 return await self._give(writer, view, task)
         except ObjectRefusedError as error:
             raise ActRefusedError(str(error)) from None
+
+    async def _act_on_wave(self, partition: str, task: RolloutTask) -> str:
+        async with self._locks[partition]:
+            view = await self._seen(partition)
+            if not isinstance(view, WaveView):
+                raise StaleError(f"{partition} is staged now")
+            return await act_on_wave(self._hub, self._shelves, view, task)
 
     async def _give(self, writer: HubWriter, view: PolicyView, task: RolloutTask) -> str:
         wanted, cluster = task.change.revision, task.target
@@ -157,10 +161,21 @@ class PolicyFleet:
             view = await self.view(partition)
             if not view.staged:
                 return view.baseline.name if view.baseline is not None else ""
-            if not view.rollout.paused:
-                remedy = "pause it, so that no worker takes the policy over again"
-                raise UserError((Problem(view.rollout.origin, "paused is not true", remedy),))
+            _check_paused(view.rollout)
             return (await HubWriter(self._hub, self._shelves, view).leave()).name
+
+    async def leave_waves(self, partition: str, *, back: bool = False) -> WaveView:
+        """Hand back what is enforced in waves; as it was.
+
+        Enforced by itself, where all clusters are; `back`: with every cluster informing again.
+        """
+        async with self._locks[partition]:
+            rollout = await self.rollout(partition)
+            view = wave_view_of(self._shelves, rollout, leaves=True)
+            _check_paused(rollout)
+            writer = WaveWriter(self._hub, self._shelves, view)
+            await (writer.take_all_back() if back else writer.leave())
+            return view
 
     def rollout_object(self, partition: str) -> Fields | None:
         """The Rollout object of a policy, as it was read last; None: it has none."""
@@ -180,8 +195,8 @@ class PolicyFleet:
         if found is not None:
             self._shelves.rollouts.put(await self._hub.write_status(found, status))
 
-    async def view(self, partition: str) -> PolicyView:
-        """One policy as it is now; UserError says why it cannot be staged."""
+    async def rollout(self, partition: str) -> PolicyRollout:
+        """What is declared of one policy now; UserError says what is wrong with that."""
         await self._shelves.mirror.fresh()
         gaps = self._shelves.gaps()
         if gaps:
@@ -193,14 +208,36 @@ class PolicyFleet:
         found = declared[name]
         if isinstance(found, UserError):
             raise found
-        return view_of(self._shelves, found)
+        return found
 
-    async def _seen(self, partition: str) -> PolicyView:
+    async def view(self, partition: str) -> PolicyView:
+        """One staged policy as it is now; UserError says why it cannot be staged."""
+        found = await self.any_view(partition)
+        if isinstance(found, WaveView):
+            remedy = "this is for revisions; waves have none to give, to compare or to take over"
+            problem = Problem(f"{found.rollout.origin}: spec.stage", "is waves", remedy)
+            raise UserError((problem,))
+        return found
+
+    async def any_view(self, partition: str) -> PolicyView | WaveView:
+        """One policy as it is now, whichever way it goes out; UserError says why it cannot."""
+        rollout = await self.rollout(partition)
+        if rollout.stage is StageWay.WAVES:
+            return wave_view_of(self._shelves, rollout)
+        return view_of(self._shelves, rollout)
+
+    async def _seen(self, partition: str) -> PolicyView | WaveView:
         """The same for a round, in which what people wrote wrong is a trouble of the outside."""
         try:
-            return await self.view(partition)
+            return await self.any_view(partition)
         except UserError as error:
             raise OutsideError(f"{partition}: {error}") from None
+
+    async def _staged(self, partition: str) -> PolicyView:
+        view = await self._seen(partition)
+        if isinstance(view, WaveView):
+            raise StaleError(f"{partition} is enforced in waves now")
+        return view
 
     async def changes(self) -> AsyncIterator[str]:
         """Policies of which something changed, and all of them now and then."""
@@ -230,11 +267,16 @@ class PolicyFleet:
         declared = self._shelves.declared()
         root = root_of(found.document) if shelf.kind == self._shelves.policies.kind else ""
         if root:
-            return [root] if root in declared else []
+            namespace, policy = split_name(root)
+            sets = self._shelves.sets_of(namespace, policy)
+            several = [full_name(namespace, each) for each in sets]
+            return [name for name in (root, *several) if name in declared]
         if shelf.kind == self._shelves.policies.kind:
             mine = full_name(found.namespace, found.name)
             items = declared.items()
-            return [name for name, each in items if name == mine or _is_source(each, found)]
+            sets = self._shelves.sets_of(found.namespace, found.name)
+            named = {mine, *(full_name(found.namespace, each) for each in sets)}
+            return [name for name, each in items if name in named or _is_source(each, found)]
         return list(declared)
 
 
@@ -244,6 +286,12 @@ def _only_points(view: PolicyView, task: RolloutTask) -> bool:
         return False
     is_kept = task.change.revision in view.revisions
     return is_kept and task.target in view.pointers and view.has(task.target)
+
+
+def _check_paused(rollout: PolicyRollout) -> None:
+    if not rollout.paused:
+        remedy = "pause it, so that no worker takes the policy over again"
+        raise UserError((Problem(rollout.origin, "paused is not true", remedy),))
 
 
 def _is_source(declared: PolicyRollout | UserError, found: Object) -> bool:

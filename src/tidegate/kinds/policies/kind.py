@@ -9,7 +9,8 @@ from msgspec.structs import replace
 from tidegate.journal.fact import Fact, Mode
 from tidegate.kinds.policies.core.memory import grouped, lingering, weighed
 from tidegate.kinds.policies.core.requests import new_requests
-from tidegate.kinds.policies.fleet import PolicyFleet, PolicyObservation
+from tidegate.kinds.policies.fleet import PolicyFleet
+from tidegate.kinds.policies.observation import PolicyObservation
 from tidegate.kinds.policies.wire.status_doc import status_of
 from tidegate.kinds.rollouts.core.decide import RolloutPlan
 from tidegate.kinds.rollouts.core.journal.state import RolloutState

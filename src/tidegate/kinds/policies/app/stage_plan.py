@@ -2,11 +2,15 @@
 
 from collections import Counter
 
-from tidegate.kinds.policies.core.names import revision_map
+from tidegate.kinds.policies.core.names import revision_map, wave_name
+from tidegate.kinds.policies.core.waves import StageWay
 from tidegate.kinds.policies.fleet import WORD, PolicyFleet
 from tidegate.kinds.policies.hub.view import PolicyView
+from tidegate.kinds.policies.hub.wave_view import WaveView
+from tidegate.model.counted import counted
 from tidegate.model.document import Document, Part
 from tidegate.model.errors import UserError
+from tidegate.model.problem import Problem
 
 
 class PolicyGroup(Part, frozen=True, kw_only=True):
@@ -16,7 +20,7 @@ class PolicyGroup(Part, frozen=True, kw_only=True):
     index: int
     placement: str
     clusters: int
-    # How many have the wanted revision.
+    # How many have the wanted revision, or are enforced with the content that is there now.
     given: int
 
 
@@ -24,7 +28,11 @@ class PolicyStagePlan(Document, frozen=True, kw_only=True):
     """What staging a policy means: nothing is written."""
 
     policy: str
-    # absent, plain or staged.
+    # staged: revisions go out; waves: enforcement does.
+    stage: str
+    # The policies that go together; more than one in a set only.
+    policies: list[str]
+    # absent, plain or staged; in waves inform or enforce.
     root: str
     source: str
     # What the author wants, and what most clusters have otherwise.
@@ -56,7 +64,7 @@ class PolicyHandOver(Document, frozen=True, kw_only=True):
     """A policy that was taken over, or handed back; no cluster got anything else by that."""
 
     policy: str
-    # adopted or left.
+    # adopted, left or taken back.
     outcome: str
     # What all clusters have; empty: no cluster has the policy.
     revision: str
@@ -70,7 +78,8 @@ async def plan_staging(fleet: PolicyFleet, names: tuple[str, ...] = ()) -> Polic
     refused: list[PolicyProblem] = []
     for partition in partitions:
         try:
-            items.append(stage_plan(await fleet.view(partition)))
+            view = await fleet.any_view(partition)
+            items.append(wave_plan(view) if isinstance(view, WaveView) else stage_plan(view))
         except UserError as error:
             name = partition.removeprefix(f"{WORD}/")
             problems = [each.text() for each in error.problems]
@@ -83,6 +92,8 @@ def stage_plan(view: PolicyView) -> PolicyStagePlan:
     rollout, wanted = view.rollout, view.revision.name
     return PolicyStagePlan(
         policy=rollout.name,
+        stage=rollout.stage.value,
+        policies=[rollout.policy],
         root="staged" if view.staged else "absent" if view.root is None else "plain",
         source=f"{rollout.source_namespace}/{rollout.source_name}",
         revision=wanted,
@@ -116,6 +127,51 @@ def _writes(view: PolicyView) -> list[str]:
     return [*found, f"policy {policy}"]
 
 
+def wave_plan(view: WaveView) -> PolicyStagePlan:
+    """How one policy, or one set, is enforced in waves."""
+    rollout, own = view.rollout, wave_name(view.rollout.subject)
+    given = {name for name, grant in view.grants.items() if grant.content == view.content}
+    return PolicyStagePlan(
+        policy=rollout.name,
+        stage=rollout.stage.value,
+        policies=sorted(view.policies),
+        root="enforce" if view.is_enforced else "inform",
+        source=f"{rollout.namespace}/{rollout.subject}",
+        revision=view.revision,
+        last_good=view.last_good,
+        groups=[
+            PolicyGroup(
+                name=group.name,
+                index=group.index,
+                placement=group.placement,
+                clusters=len(group.clusters),
+                given=len(given.intersection(group.clusters)),
+            )
+            for group in view.reading.groups
+        ],
+        writes=[]
+        if view.bound
+        else [f"placement {own} without clusters", f"placementbinding {own}"],
+        warnings=[*_edits(view), *(each.text() for each in view.warnings)],
+        gaps=list(view.reading.gaps),
+    )
+
+
+def _edits(view: WaveView) -> list[str]:
+    """What an edit of the content means now, and has meant already."""
+    found = []
+    if view.grants:
+        count = counted(len(view.grants), "enforced cluster")
+        found.append(f"an edit of the content reaches {count} at once, and starts the count again")
+    if view.edited:
+        count = counted(len(view.edited), "cluster")
+        found.append(
+            f"{count} got an edit of the content at once (first: {min(view.edited)}); "
+            "each is taken back and enforced anew in its turn"
+        )
+    return found
+
+
 async def adopt_policy(fleet: PolicyFleet, name: str) -> PolicyHandOver:
     """Take a policy over in place."""
     partition = f"{WORD}/{named(name)}"
@@ -124,12 +180,28 @@ async def adopt_policy(fleet: PolicyFleet, name: str) -> PolicyHandOver:
     return _handed(view, "adopted", revision, len(view.pointers))
 
 
-async def leave_policy(fleet: PolicyFleet, name: str) -> PolicyHandOver:
-    """Hand a policy back."""
+async def leave_policy(fleet: PolicyFleet, name: str, *, take_back: bool = False) -> PolicyHandOver:
+    """Hand a policy back; `take_back`: with every cluster informing that waves have enforced."""
     partition = f"{WORD}/{named(name)}"
+    rollout = await fleet.rollout(partition)
+    if rollout.stage is StageWay.WAVES:
+        return _left_waves(await fleet.leave_waves(partition, back=take_back), take_back)
+    if take_back:
+        problem = Problem(f"{rollout.origin}: spec.stage", "is staged", "only waves are taken back")
+        raise UserError((problem,))
     clusters = len((await fleet.view(partition)).replicas)
     revision = await fleet.leave(partition)
     return _handed(await fleet.view(partition), "left", revision, clusters)
+
+
+def _left_waves(view: WaveView, take_back: bool) -> PolicyHandOver:
+    was = view.is_enforced or (view.grants and not take_back)
+    return PolicyHandOver(
+        policy=view.rollout.name,
+        outcome="taken back" if take_back else "left",
+        revision=view.revision if was else view.last_good,
+        clusters=len(view.decided),
+    )
 
 
 def _handed(view: PolicyView, outcome: str, revision: str, clusters: int) -> PolicyHandOver:

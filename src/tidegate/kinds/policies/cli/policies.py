@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from functools import partial
 from importlib import resources
 from typing import TYPE_CHECKING, TypeVar
 
@@ -76,7 +77,11 @@ def plan(merged: Merged, names: tuple[str, ...], output: str) -> None:
 
 
 def _plan_lines(found: "PolicyStagePlan") -> list[str]:
-    lines = [f"{found.policy}  {found.root}, wants {found.revision} (from {found.source})"]
+    words = "enforced in waves" if found.stage == "waves" else "staged by pointers"
+    lines = [
+        f"{found.policy}  {found.root}, wants {found.revision} (from {found.source})",
+        f"  {words}: {', '.join(found.policies)}",
+    ]
     for group in found.groups:
         label = group.name or f"group {group.index}"
         place = f"{group.placement}/" if group.placement else ""
@@ -137,18 +142,25 @@ def adopt(merged: Merged, name: str, yes: bool, reason: str, output: str) -> Non
 @click.command(cls=Act, examples="tidegate policies leave policies.web --hub hub.kubeconfig")
 @click.argument("name", metavar="NAMESPACE.NAME")
 @settings_options("hub", "database")
+@click.option(
+    "--take-back",
+    is_flag=True,
+    help="Of waves: have every cluster inform again, instead of enforcing the policy itself.",
+)
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @click.option("--reason", default="", help="Why; kept in the journal.")
 @click.option("-o", "--output", type=_FORMATS, default="text", show_default=True)
-def leave(merged: Merged, name: str, yes: bool, reason: str, output: str) -> None:
+def leave(merged: Merged, name: str, take_back: bool, yes: bool, reason: str, output: str) -> None:
     """Write a policy's root as its author would, and bind it as before.
 
     No cluster gets anything else by that. Its rollout has to be paused, and all clusters have one
-    revision.
+    revision. What waves have enforced everywhere is enforced by the policy itself then.
     """
     from tidegate.kinds.policies.app.stage_plan import leave_policy
 
-    _hand_over(merged.settings(), name, yes, reason, output, "Hand back", leave_policy)
+    question = "Take back" if take_back else "Hand back"
+    act = partial(leave_policy, take_back=take_back)
+    _hand_over(merged.settings(), name, yes, reason, output, question, act)
 
 
 @click.command(cls=Command, examples="tidegate policies crd | kubectl apply -f -")
@@ -182,9 +194,8 @@ def _hand_over(
         emit(found, output)
         return
     what = f"at {found.revision}" if found.revision else "without content"
-    click.echo(
-        f"{found.policy} {found.outcome} {what}; {found.clusters} clusters keep what they have"
-    )
+    end = "inform again" if found.outcome == "taken back" else "keep what they have"
+    click.echo(f"{found.policy} {found.outcome} {what}; {found.clusters} clusters {end}")
 
 
 def _on_hub(settings: Settings, ask: "Callable[[PolicyFleet], Awaitable[T]]") -> T:

@@ -32,6 +32,8 @@ DECISION_INDEX = f"{OCM_CLUSTER}/decision-group-index"
 
 # `NAMESPACE.NAME` of a policy is a label and the name of its replicas: the API allows no more.
 FULL_NAME_MAX = 63
+# The name of a Placement is the value of a label of its decisions.
+LABEL_MAX = 63
 
 
 def full_name(namespace: str, policy: str) -> str:
@@ -58,6 +60,19 @@ def pointer_map(cluster: str) -> str:
 def own_placement(policy: str) -> str:
     """The Placement whose decisions Tidegate writes."""
     return f"tidegate-{policy}"
+
+
+def wave_name(subject: str) -> str:
+    """The Placement and the PlacementBinding by which a policy or a set is enforced in waves.
+
+    No name of a Placement that stages revisions begins like this.
+    """
+    return f"tidegate.waves-{subject}"
+
+
+def taken_back_name(subject: str) -> str:
+    """The name under which clusters are noted whose wave was taken back; no Placement has it."""
+    return f"tidegate.back-{subject}"
 
 
 def manager_of(namespace: str, policy: str) -> str:

@@ -77,7 +77,7 @@ class Revision(msgspec.Struct, frozen=True):
     @property
     def templates(self) -> tuple[str, ...]:
         """The names of its templates."""
-        return tuple(_definition(each)["metadata"]["name"] for each in _templates(self.frame))
+        return template_names(self.frame)
 
     @property
     def is_inform(self) -> bool:
@@ -90,8 +90,17 @@ class Revision(msgspec.Struct, frozen=True):
 def revision_of(spec: Fields) -> Revision:
     """The revision that a spec is: it depends on the content, not on the order of its fields."""
     bodies = tuple(_definition(each).get("spec") or {} for each in _templates(spec))
-    name = hashlib.sha256(_canonical(spec)).hexdigest()[:HASH_LENGTH]
-    return Revision(name, frame_of(spec), bodies)
+    return Revision(hash_of(spec), frame_of(spec), bodies)
+
+
+def hash_of(value: Fields) -> str:
+    """A name for a value; the order of its fields does not matter."""
+    return hashlib.sha256(_canonical(value)).hexdigest()[:HASH_LENGTH]
+
+
+def template_names(spec: Fields) -> tuple[str, ...]:
+    """The names of the templates of a spec."""
+    return tuple(_definition(each)["metadata"]["name"] for each in _templates(spec))
 
 
 def spec_of(revision: Revision) -> dict[str, Any]:

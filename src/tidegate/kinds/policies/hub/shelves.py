@@ -1,6 +1,6 @@
 """The shelves of a hub, and what is looked up on them."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 import msgspec
@@ -183,16 +183,33 @@ class HubShelves:
 
     def bindings_of(self, namespace: str, policy: str) -> list[BindingState]:
         """What binds a policy, itself or in a set."""
-        wanted = {f"Policy/{policy}"} | {
-            f"PolicySet/{name}"
-            for (where, name), document in self.sets.items.items()
-            if where == namespace and policy in ((document.get("spec") or {}).get("policies") or ())
-        }
+        sets = {f"PolicySet/{name}" for name in self.sets_of(namespace, policy)}
+        return self.bindings_by(namespace, {f"Policy/{policy}"} | sets)
+
+    def bindings_by(self, namespace: str, subjects: Collection[str]) -> list[BindingState]:
+        """What binds any of some subjects, by name."""
         return [
             each
             for (where, _), each in sorted(self.bindings.items.items())
-            if where == namespace and wanted & set(each.subjects)
+            if where == namespace and not set(subjects).isdisjoint(each.subjects)
         ]
+
+    def sets_of(self, namespace: str, policy: str) -> list[str]:
+        """The sets that a policy is in."""
+        return [
+            name
+            for (where, name), document in self.sets.items.items()
+            if where == namespace and policy in members_of(document)
+        ]
+
+    def policies_in(self, binding: BindingState) -> set[str]:
+        """The policies that a binding binds, themselves or in a set."""
+        found: set[str] = set()
+        for subject in binding.subjects:
+            kind, _, name = subject.partition("/")
+            document = self.sets.items.get((binding.namespace, name))
+            found |= set(members_of(document or {})) if kind == POLICY_SET.name else {name}
+        return found
 
     def pointers(self, namespace: str, policy: str) -> dict[str, str]:
         """The revision that each cluster is pointed at."""
@@ -211,6 +228,11 @@ class HubShelves:
             if where == namespace and item.policy == name
         )
         return {each.name: each for each in mine if each is not None}
+
+
+def members_of(policy_set: Fields) -> tuple[str, ...]:
+    """The policies that a PolicySet names, each once."""
+    return tuple(dict.fromkeys((policy_set.get("spec") or {}).get("policies") or ()))
 
 
 def _read_object(document: Fields) -> tuple[str, PolicyRollout | UserError]:

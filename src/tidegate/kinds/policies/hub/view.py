@@ -1,14 +1,14 @@
 """One policy on a hub, put together from what the hub holds: what is wanted, given and reported."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 import msgspec
 
 from tidegate.kinds.policies.core.compliance import Replica, report_of
 from tidegate.kinds.policies.core.groups import DecisionPart, GroupReading, read_groups
 from tidegate.kinds.policies.core.lint import check_change, check_policy
-from tidegate.kinds.policies.core.names import STAGED, own_placement, revision_map
+from tidegate.kinds.policies.core.names import STAGED, own_placement, revision_map, wave_name
 from tidegate.kinds.policies.core.revision import (
     AuthorPolicy,
     Fields,
@@ -30,7 +30,7 @@ from tidegate.model.errors import UserError
 from tidegate.model.problem import Problem, Problems
 from tidegate.model.target import Status, Target
 
-_NO_CLUSTER = "the hub has no ManagedCluster of this name"
+NO_CLUSTER = "the hub has no ManagedCluster of this name"
 
 
 class PolicyView(msgspec.Struct, frozen=True):
@@ -113,7 +113,7 @@ class PolicyView(msgspec.Struct, frozen=True):
             cluster,
             revision,
             self.replicas.get(cluster),
-            unreachable=known.unreachable if known is not None else _NO_CLUSTER,
+            unreachable=known.unreachable if known is not None else NO_CLUSTER,
             inform=self.rollout.inform,
         )
 
@@ -150,7 +150,7 @@ def view_of(shelves: HubShelves, rollout: PolicyRollout) -> PolicyView:
         staged=staged,
         baseline=baseline,
         bindings=bindings,
-        reading=_groups(shelves, rollout, bindings),
+        reading=placement_groups(shelves, rollout.namespace, (each.placement for each in bindings)),
         clusters=shelves.clusters.by_name(),
         pointers=pointers,
         revisions=shelves.revisions_of(rollout.namespace, rollout.name),
@@ -192,8 +192,11 @@ def _bindings(
         problems.add(where, "is bound to no placement", "write a PlacementBinding for it")
     for each in found:
         if each.restricted:
+            if each.name == wave_name(rollout.policy):
+                remedy = "hand it back first (`tidegate policies leave`), with stage: waves"
+                problems.add(f"placementbinding/{each.namespace}/{each.name}", "is a wave", remedy)
             continue
-        if each.subjects != (f"Policy/{rollout.policy}",):
+        if shelves.policies_in(each) != {rollout.policy}:
             problems.add(
                 f"placementbinding/{each.namespace}/{each.name}",
                 f"binds {', '.join(each.subjects)} together",
@@ -202,19 +205,18 @@ def _bindings(
         yield each
 
 
-def _groups(
-    shelves: HubShelves, rollout: PolicyRollout, bindings: tuple[BindingState, ...]
-) -> GroupReading:
-    names = sorted({each.placement for each in bindings})
+def placement_groups(shelves: HubShelves, namespace: str, names: Iterable[str]) -> GroupReading:
+    """The groups of some placements, in the order of their names."""
+    named = sorted(set(names))
     groups: list[Membership] = []
     gaps: list[str] = []
-    for name in names:
-        document = shelves.placement(rollout.namespace, name)
+    for name in named:
+        document = shelves.placement(namespace, name)
         if document is None:
             gaps.append(f"placement {name} is missing")
             continue
-        state = placement_state(document, shelves.decisions_of(rollout.namespace, name))
-        reading = read_groups(state, name if len(names) > 1 else "")
+        state = placement_state(document, shelves.decisions_of(namespace, name))
+        reading = read_groups(state, name if len(named) > 1 else "")
         groups += reading.groups
         gaps += reading.gaps
     return GroupReading(tuple(groups), tuple(gaps))

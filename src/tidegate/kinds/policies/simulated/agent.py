@@ -48,6 +48,10 @@ class Agent:
         self._due: dict[str, tuple[Instant, Fields]] = {}
         self._done: dict[str, Fields] = {}
         self.history: dict[str, dict[str, list[dict[str, str]]]] = {}
+        # What was evaluated last of each template: its spec, and what the policy makes of it.
+        self._generations: dict[tuple[str, str], Any] = {}
+        # How much its clock is ahead of the hub's.
+        self.ahead = Duration(0)
 
     def see(self, policy: str, spec: Fields | None, now: Instant) -> None:
         """The policy as the hub has it; None: it is gone."""
@@ -95,10 +99,18 @@ class Agent:
             definition = template["objectDefinition"]
             name = definition["metadata"]["name"]
             compliant, message = self._template(definition, spec, now)
-            entry = {"lastTimestamp": format_second(now), "message": message}
+            entry = {
+                "lastTimestamp": format_second(Instant(now + self.ahead)),
+                "message": message,
+                "eventName": f"{policy}.{now + self.ahead:016x}",
+            }
             entries = self.history.setdefault(policy, {}).setdefault(name, [])
-            if not entries or entries[0]["message"] != message:
+            # Another generation is another entry, whatever it says.
+            generation = (definition.get("spec"), spec.get("remediationAction"))
+            known = self._generations.get((policy, name))
+            if not entries or entries[0]["message"] != message or known != generation:
                 entries.insert(0, entry)
+            self._generations[policy, name] = generation
             del entries[HISTORY_MAX:]
             details.append(
                 {

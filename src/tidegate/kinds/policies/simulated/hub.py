@@ -5,7 +5,7 @@ of a replica is undone; hub templates are resolved for each cluster, and one tha
 error in the replica; compliance stays as it was until an agent evaluates.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from copy import deepcopy
 from typing import Any
 
@@ -24,8 +24,9 @@ from tidegate.kinds.policies.core.names import (
 from tidegate.kinds.policies.core.placement import PlacementCluster, decisions, scheduler_groups
 from tidegate.kinds.policies.core.revision import Fields
 from tidegate.kinds.policies.simulated.agent import Agent
+from tidegate.kinds.policies.simulated.overrides import Overrides
 from tidegate.kinds.policies.simulated.template import HubTemplateError, resolve
-from tidegate.kinds.policies.wire.hub_doc import binding_of, decision_of, root_of
+from tidegate.kinds.policies.wire.hub_doc import BindingState, binding_of, decision_of, root_of
 from tidegate.kinds.policies.wire.placement_line import read_placement
 from tidegate.kubernetes.port import (
     CONFIG_MAP,
@@ -34,6 +35,7 @@ from tidegate.kubernetes.port import (
     PLACEMENT_BINDING,
     PLACEMENT_DECISION,
     POLICY,
+    POLICY_SET,
     ResourceKind,
 )
 from tidegate.kubernetes.simulated.api import Fault, Key, SimulatedApi
@@ -50,6 +52,7 @@ class SimulatedHub:
         self.api = SimulatedApi("hub", fault, clock)
         self.agents: dict[str, Agent] = {}
         self._clock = clock
+        self._overrides = Overrides()
         # The scheduler stops after the decisions of so many groups, before their status.
         self.stops_after: int | None = None
 
@@ -178,8 +181,11 @@ class SimulatedHub:
         for namespace, name, root in self._listed(POLICY):
             if root_of(root) or root["spec"].get("disabled"):
                 continue
+            enforced = self._overridden(namespace, name, root)
+            stricter = {**root, "spec": {**root["spec"], "remediationAction": "enforce"}}
             for cluster in self._bound(namespace, name):
-                wanted[cluster, full_name(namespace, name)] = (namespace, root)
+                found = stricter if cluster in enforced else root
+                wanted[cluster, full_name(namespace, name)] = (namespace, found)
         for cluster, name, _ in self._listed(POLICY):
             if cluster in self.agents and (cluster, name) not in wanted:
                 self.api.remove((POLICY, cluster, name))
@@ -194,16 +200,43 @@ class SimulatedHub:
 
     def _bound(self, namespace: str, policy: str) -> Iterator[str]:
         """The clusters that a policy is bound to, by decisions alone: groups do not matter."""
+        for binding in self._bindings(namespace, policy):
+            if not binding.restricted:
+                yield from self._decided(namespace, binding.bound_to)
+
+    def _overridden(self, namespace: str, policy: str, root: Fields) -> Collection[str]:
+        """The clusters on which bindings have a policy enforced, whatever it says itself."""
+        wanted = {
+            cluster: binding.bound_to
+            for binding in self._bindings(namespace, policy)
+            if binding.enforces
+            for cluster in self._decided(namespace, binding.bound_to)
+        }
+        placements = {name for where, name, _ in self._listed(PLACEMENT) if where == namespace}
+        name = full_name(namespace, policy)
+        return self._overrides.follow(name, root["spec"], wanted, placements)
+
+    def _bindings(self, namespace: str, policy: str) -> Iterator[BindingState]:
+        """What binds a policy, itself or in a set."""
+        sets = {
+            f"PolicySet/{name}"
+            for where, name, document in self._listed(POLICY_SET)
+            if where == namespace and policy in (document["spec"].get("policies") or ())
+        }
         for where, _, document in self._listed(PLACEMENT_BINDING):
             binding = binding_of(document)
-            if where != namespace or f"Policy/{policy}" not in binding.subjects:
-                continue
-            if binding.restricted or self._document((PLACEMENT, where, binding.bound_to)) is None:
-                continue
-            for there, _, found in self._listed(PLACEMENT_DECISION):
-                placement = found["metadata"]["labels"][DECISION_PLACEMENT]
-                if there == namespace and placement == binding.bound_to:
-                    yield from (c for c in decision_of(found).clusters if c in self.agents)
+            if where == namespace and not sets.union({f"Policy/{policy}"}).isdisjoint(
+                binding.subjects
+            ):
+                yield binding
+
+    def _decided(self, namespace: str, placement: str) -> Iterator[str]:
+        """The clusters in decisions of a Placement; one that is not there has none."""
+        if self._document((PLACEMENT, namespace, placement)) is None:
+            return
+        for there, _, found in self._listed(PLACEMENT_DECISION):
+            if there == namespace and found["metadata"]["labels"][DECISION_PLACEMENT] == placement:
+                yield from (c for c in decision_of(found).clusters if c in self.agents)
 
     def _replicate(self, cluster: str, name: str, namespace: str, root: Fields) -> None:
         labels = {

@@ -9,6 +9,9 @@
       rolloutStrategy: {type: ProgressivePerGroup, progressivePerGroup: {minSuccessTime: 30m}}
       decisionGroups: [{groupName: dev, rolloutApproved: true}]
 
+With `stage: waves`, what goes out is enforcement: the policy itself, or every policy of a set
+(`policySet` instead of `policy`), informs everywhere, is its author's, and has no source.
+
 Where such an object is not welcome, an author's Policy has the same fields in the annotation
 `tidegate.dev/rollout`, with the namespace of the root as `namespace`; approvals are then given by
 `tidegate approve` alone. `crd.yaml` is the schema of the object; a test holds both equal.
@@ -23,7 +26,8 @@ import msgspec
 from tidegate.documents.reader import Reader
 from tidegate.kinds.policies.core.compliance import InformEnd
 from tidegate.kinds.policies.core.names import full_name
-from tidegate.kinds.rollouts.core.strategy import Strategy
+from tidegate.kinds.policies.core.waves import StageWay
+from tidegate.kinds.rollouts.core.strategy import OnNewRevision, Strategy
 from tidegate.kinds.rollouts.wire.strategy_doc import read_strategy
 from tidegate.model.problem import Problems, shown
 
@@ -58,11 +62,19 @@ class PolicyRollout(msgspec.Struct, frozen=True):
     membership: GroupKeeping = GroupKeeping.STABLE
     # Where it is written.
     origin: str = ""
+    stage: StageWay = StageWay.STAGED
+    # The policies that go together, instead of one; empty: one policy.
+    policy_set: str = ""
 
     @property
     def name(self) -> str:
-        """The root as its replicas are called."""
-        return full_name(self.namespace, self.policy)
+        """The root as its replicas are called; or the set, in the same way."""
+        return full_name(self.namespace, self.subject)
+
+    @property
+    def subject(self) -> str:
+        """What the rollout is about: a policy, or a set."""
+        return self.policy_set or self.policy
 
 
 def read_policy_rollout(document: Mapping[str, Any], problems: Problems) -> PolicyRollout:
@@ -79,48 +91,57 @@ def read_annotation(
 ) -> PolicyRollout:
     """The fields in an annotation of an author's Policy, of that namespace and name."""
     reader = Reader(fields, "", problems)
-    root = reader.text("namespace")
+    waves = fields.get("stage") == StageWay.WAVES.value
+    root = reader.text("namespace") or (namespace if waves else "")
     if not root:
         problems.add("namespace", "missing", "write the namespace in which the root policy is")
-    for each in ("source", "decisionGroups", "ungrouped", "approvalsForVersion", "retryRollout"):
+    elif waves and root != namespace:
+        problems.add("namespace", f"{shown(root)} is not the policy's own", "drop it")
+    for each, remedy in _OBJECT_ONLY.items():
         if reader.has(each):
-            remedy = "the policy itself is the source" if each == "source" else "use the commands"
             problems.add(each, "not in an annotation", remedy)
     origin = f"policy/{namespace}/{name}"
-    found = _read(reader, root or "", name, origin)
+    found = _read(reader, root, name, origin)
     return msgspec.structs.replace(found, source_namespace=namespace, source_name=name)
+
+
+# What an annotation of a policy cannot say, and what to do instead.
+_OBJECT_ONLY = {
+    "source": "the policy itself is the source",
+    "policySet": "write a Rollout object for the set",
+    "decisionGroups": "use the commands",
+    "ungrouped": "use the commands",
+    "approvalsForVersion": "use the commands",
+    "retryRollout": "use the commands",
+}
 
 
 def _read(reader: Reader, namespace: str, policy: str, origin: str) -> PolicyRollout:
     problems = reader.problems
+    stage = reader.choice("stage", StageWay, StageWay.STAGED)
+    policy_set = reader.text("policySet") or ""
     named = reader.text("policy") or policy
-    if not named:
-        problems.add(reader.at("policy"), "missing", "name the root policy")
     source = reader.child("source")
     home, source_name = source.text("namespace") or "", source.text("name") or named
-    if not policy and not home:
-        problems.add(
-            source.at("namespace"),
-            "missing",
-            "name the namespace in which the author keeps the policy, unbound",
-        )
-    if home and (home, source_name) == (namespace, named):
-        problems.add(
-            source.path,
-            "the author's policy is the root itself",
-            "keep it in a namespace of its own: an edit of the root reaches every cluster at once",
-        )
+    if stage is StageWay.STAGED:
+        _check_staged(reader, namespace, (named, policy_set), (home, source_name), bool(policy))
+    else:
+        _check_waves(reader, named, policy_set)
     source.close()
     if not reader.has("rolloutStrategy"):
         problems.add(reader.at("rolloutStrategy"), "missing", 'write at least {"type": "All"}')
     groups, ungrouped = reader.children("decisionGroups"), reader.child("ungrouped")
     retry = reader.child("retryRollout")
+    strategy = read_strategy(reader.child("rolloutStrategy"))
+    if stage is StageWay.WAVES:
+        # The content of before is not on the hub any more: there is nothing to finish.
+        strategy = msgspec.structs.replace(strategy, on_new_revision=OnNewRevision.SUPERSEDE)
     found = PolicyRollout(
         namespace=namespace,
         policy=named,
-        source_namespace=home,
+        source_namespace=home if stage is StageWay.STAGED else namespace,
         source_name=source_name,
-        strategy=read_strategy(reader.child("rolloutStrategy")),
+        strategy=strategy,
         approved=frozenset(filter(None, map(_approved, groups))),
         ungrouped=ungrouped.flag("rolloutApproved"),
         approvals_for=reader.text("approvalsForVersion") or None,
@@ -130,11 +151,65 @@ def _read(reader: Reader, namespace: str, policy: str, origin: str) -> PolicyRol
         inform=reader.choice("informSucceeds", InformEnd, InformEnd.EVALUATED),
         membership=reader.choice("grouping", GroupKeeping, GroupKeeping.STABLE),
         origin=origin,
+        stage=stage,
+        policy_set=policy_set,
     )
     ungrouped.close()
     retry.close()
     reader.close()
     return found
+
+
+def _check_staged(
+    reader: Reader,
+    namespace: str,
+    names: tuple[str, str],
+    source: tuple[str, str],
+    annotated: bool,
+) -> None:
+    """What is wrong with what is to be staged, and with where its author keeps it."""
+    problems, at = reader.problems, reader.at("source")
+    policy, policy_set = names
+    if policy_set:
+        problems.add(
+            reader.at("policySet"),
+            "a whole set cannot be staged",
+            "write a Rollout for each of its policies; or, to enforce the set, stage: waves",
+        )
+    elif not policy:
+        problems.add(reader.at("policy"), "missing", "name the root policy")
+    if not annotated and not source[0]:
+        problems.add(
+            f"{at}.namespace",
+            "missing",
+            "name the namespace in which the author keeps the policy, unbound",
+        )
+    if source[0] and source == (namespace, policy):
+        problems.add(
+            at,
+            "the author's policy is the root itself",
+            "keep it in a namespace of its own: an edit of the root reaches every cluster at once",
+        )
+
+
+def _check_waves(reader: Reader, policy: str, policy_set: str) -> None:
+    """What is wrong with what is to be enforced in waves."""
+    problems = reader.problems
+    if bool(policy) == bool(policy_set):
+        what = "and policySet name both" if policy else "missing"
+        problems.add(reader.at("policy"), what, "name a policy, or a policySet")
+    if reader.has("source"):
+        problems.add(reader.at("source"), "not with waves", "what is enforced is the root itself")
+    if reader.has("informSucceeds"):
+        remedy = "a wave succeeds when it is compliant"
+        problems.add(reader.at("informSucceeds"), "not with waves", remedy)
+    strategy = reader.raw("rolloutStrategy")
+    if isinstance(strategy, Mapping) and strategy.get("onNewRevision") == "finish":
+        problems.add(
+            f"{reader.at('rolloutStrategy')}.onNewRevision",
+            "waves cannot finish what was before: an edit reaches enforced clusters at once",
+            "write supersede, or drop it",
+        )
 
 
 def _approved(reader: Reader) -> str | None:
