@@ -360,6 +360,9 @@ def test_taking_all_back_leaves_inform_everywhere(lost: Any) -> None:
                     stage.hub.drop(*key)
             stage.hub.settle()
         stage.hub.api.fault = lambda _: stage.hub.settle()
+        if lost in (PLACEMENT, PLACEMENT_BINDING):
+            with pytest.raises(StaleError, match="others changed the binding of its waves"):
+                await worker.fleet.leave_waves(PARTITION)
         await worker.fleet.leave_waves(PARTITION, back=True)
         stage.pass_time(MINUTE)
         assert stage.enforced() == set()

@@ -106,7 +106,12 @@ class WaveWriter:
     async def leave(self) -> None:
         """Hand the policies back as they are: enforced by themselves where all clusters are."""
         view = self._view
-        if view.decided and view.bound and not view.is_enforced:
+        if view.decided and not view.bound and not view.is_enforced:
+            raise StaleError(
+                f"{view.rollout.name}: others changed the binding of its waves; let the rollout "
+                "put it back, or take it back (--take-back)"
+            )
+        if view.decided and not view.is_enforced:
             self._check_all_enforced()
             for name in view.policies:
                 spec = {"remediationAction": "enforce"}

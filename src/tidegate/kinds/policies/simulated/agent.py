@@ -75,6 +75,10 @@ class Agent:
         """The policies it knows of."""
         return {*self._done, *self._due}
 
+    def evaluated(self, policy: str) -> Fields | None:
+        """The spec of a policy that it evaluated last; None: none."""
+        return self._done.get(policy)
+
     def next_at(self) -> Instant | None:
         """When it evaluates next."""
         if self.silent:
