@@ -8,13 +8,14 @@ import yaml
 
 import tidegate.kinds.policies.wire.rollout_doc as module
 from tidegate.kinds.policies.core.compliance import InformEnd
+from tidegate.kinds.policies.core.waves import StageWay
 from tidegate.kinds.policies.wire.rollout_doc import (
     GroupKeeping,
     PolicyRollout,
     read_annotation,
     read_policy_rollout,
 )
-from tidegate.kinds.rollouts.core.strategy import OnFailure, StrategyType
+from tidegate.kinds.rollouts.core.strategy import OnFailure, OnNewRevision, StrategyType
 from tidegate.model.limit import Limit
 from tidegate.model.problem import Problems
 
@@ -101,6 +102,55 @@ def test_what_is_wrong_is_named(change: dict[str, Any], words: str) -> None:
     """With its place and what to write."""
     errors = read({**SPEC, **change})[1]
     assert any(words in each for each in errors), errors
+
+
+WAVES: dict[str, Any] = {"stage": "waves", "rolloutStrategy": {"type": "All"}}
+
+
+def test_waves_name_a_policy_or_a_set_and_have_no_source() -> None:
+    """The root itself is what is enforced; an older content is never finished."""
+    found, errors = read({**WAVES, "policy": "web"})
+    assert errors == []
+    assert (found.stage, found.name, found.subject) == (StageWay.WAVES, "policies.web", "web")
+    assert found.strategy.on_new_revision is OnNewRevision.SUPERSEDE
+    found, errors = read({**WAVES, "policySet": "all"})
+    assert errors == []
+    assert (found.policy_set, found.policy, found.name) == ("all", "", "policies.all")
+
+
+@pytest.mark.parametrize(
+    "fields, words",
+    [
+        ({**WAVES}, "spec.policy: missing; name a policy, or a policySet"),
+        ({**WAVES, "policy": "a", "policySet": "b"}, "spec.policy: named beside a policySet"),
+        ({**WAVES, "policy": "a", "source": {"namespace": "b"}}, "spec.source: not with waves"),
+        ({**WAVES, "policy": "a", "informSucceeds": "compliant"}, "informSucceeds: not with waves"),
+        (
+            {
+                **WAVES,
+                "policy": "a",
+                "rolloutStrategy": {"type": "All", "onNewRevision": "finish"},
+            },
+            "spec.rolloutStrategy.onNewRevision: waves cannot finish what was before",
+        ),
+        ({**SPEC, "policySet": "all"}, "spec.policySet: a whole set cannot be staged"),
+        ({**SPEC, "stage": "both"}, "spec.stage"),
+    ],
+)
+def test_what_waves_cannot_do_is_named(fields: dict[str, Any], words: str) -> None:
+    """With its place and what to write."""
+    errors = read(fields)[1]
+    assert any(words in each for each in errors), errors
+
+
+def test_an_annotation_of_a_policy_that_informs_asks_for_waves() -> None:
+    """In its own namespace: the policy itself is the root."""
+    problems = Problems()
+    found = read_annotation(WAVES, "policies", "web", problems)
+    assert not problems.errors
+    assert (found.stage, found.name) == (StageWay.WAVES, "policies.web")
+    read_annotation({**WAVES, "namespace": "x", "policySet": "y"}, "policies", "web", problems)
+    assert {each.path for each in problems.errors} >= {"namespace", "policySet"}
 
 
 def test_an_annotation_says_the_same_of_its_policy() -> None:

@@ -159,10 +159,8 @@ def wave_plan(view: WaveView) -> PolicyStagePlan:
 
 def _edits(view: WaveView) -> list[str]:
     """What an edit of the content means now, and has meant already."""
-    found = []
-    if view.grants:
-        count = counted(len(view.grants), "enforced cluster")
-        found.append(f"an edit of the content reaches {count} at once, and starts the count again")
+    count = counted(len(view.grants), "enforced cluster") if view.grants else "enforced clusters"
+    found = [f"an edit of the content reaches {count} at once, and starts the count again"]
     if view.edited:
         count = counted(len(view.edited), "cluster")
         found.append(

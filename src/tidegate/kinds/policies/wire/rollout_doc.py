@@ -196,7 +196,7 @@ def _check_waves(reader: Reader, policy: str, policy_set: str) -> None:
     """What is wrong with what is to be enforced in waves."""
     problems = reader.problems
     if bool(policy) == bool(policy_set):
-        what = "and policySet name both" if policy else "missing"
+        what = "named beside a policySet" if policy else "missing"
         problems.add(reader.at("policy"), what, "name a policy, or a policySet")
     if reader.has("source"):
         problems.add(reader.at("source"), "not with waves", "what is enforced is the root itself")
