@@ -28,6 +28,7 @@ OUTSIDE_CALLS = frozenset(
 # Modules of commands that write JSON which is no answer of the application, and what it is.
 OTHER_FORMATS = {
     "src/tidegate/cli/output.py": "the one place that encodes documents",
+    "src/tidegate/cli/answers/contexts.py": "a file of services and tokens",
     "src/tidegate/cli/decide.py": "lines of the decide filters",
     "src/tidegate/cli/render/findings.py": "SARIF",
     "src/tidegate/kinds/integrations/cli/clusters/simulate.py": "a kubeconfig",

@@ -12,19 +12,18 @@ from tidegate.app.brakes.change import (
     BrakeReport,
     ExemptionReport,
     LiftReport,
-    brake_report,
     exemption,
     lift_facts,
     lift_report,
 )
-from tidegate.app.brakes.reach import BrakeReach, brake_reach
+from tidegate.app.brakes.preparation import prepare_brake
+from tidegate.app.brakes.reach import BrakeReach
 from tidegate.app.brakes.release import BrakeRelease, lift_release, release
 from tidegate.app.brakes.request import (
     BrakeRequest,
     BrakeWord,
     FreezeException,
     FreezeTimes,
-    check_brake,
 )
 from tidegate.app.brakes.scope import BrakeScope
 from tidegate.app.journals import Decision, Journals
@@ -154,6 +153,11 @@ def block(act: RouteAct[BlockBody]) -> PreparedAct:
     return _braked(act, _brake(act, "block", revision=act.body.revision or act.name))
 
 
+def pin(act: RouteAct[BrakeBody]) -> PreparedAct:
+    """Keep targets on the revision they run."""
+    return _braked(act, _brake(act, "pin"))
+
+
 def exempt(act: RouteAct[ExemptBody]) -> PreparedAct:
     """Exempt targets from a freeze, for a time."""
     body, journals = act.body, act.every
@@ -237,15 +241,14 @@ def _brake(
 
 def _braked(act: RouteAct[BrakeBody], request: BrakeRequest) -> PreparedAct:
     journals = act.every
-    checked = check_brake(journals, request)
-    reach = brake_reach(journals, checked)
-    covered = [each.partition for each in reach.rollouts]
+    made = prepare_brake(journals, request, act.caller.actor)
+    checked, reach = made.checked, made.reach
     by_name = bool(request.scope.targets) and not reach.unknown
     return PreparedAct(
         partition=BRAKES,
         facts=(checked.fact(),),
         reach=reach,
-        answer=brake_report(journals, checked, covered),
+        answer=made.report,
         rows={each.partition: f"{each.targets} targets" for each in reach.rollouts},
         # What a selector covers tomorrow is not known today.
         reached=_named(journals, request.scope.targets) if by_name else None,
@@ -300,8 +303,10 @@ ACTS: tuple[ActRoute, ...] = (
     ActRoute("/hold/{name}", hold, (BrakeReach, BrakeReport), Right.OPERATE, stops=True),
     ActRoute("/freeze/{name}", freeze, (BrakeReach, BrakeReport), Right.OPERATE, stops=True),
     ActRoute("/block/{name}", block, (BrakeReach, BrakeReport), Right.OPERATE, stops=True),
+    ActRoute("/pin/{name}", pin, (BrakeReach, BrakeReport), Right.OPERATE, stops=True),
     ActRoute("/exempt/{name}", exempt, (BrakeRelease, ExemptionReport), Right.OPERATE),
     ActRoute("/lift-hold/{name}", _lifter("hold"), (BrakeRelease, LiftReport), Right.OPERATE),
     ActRoute("/lift-freeze/{name}", _lifter("freeze"), (BrakeRelease, LiftReport), Right.OPERATE),
     ActRoute("/lift-block/{name}", _lifter("block"), (BrakeRelease, LiftReport), Right.OPERATE),
+    ActRoute("/lift-pin/{name}", _lifter("pin"), (BrakeRelease, LiftReport), Right.OPERATE),
 )

@@ -11,6 +11,7 @@ from tidegate.api.route import QuestionRoute, RouteAnswer, RouteQuery, RouteQues
 from tidegate.app import rollouts as app
 from tidegate.app.brakes.brake_list import BlockList, ExpediteList, FreezeList, HoldList, brake_list
 from tidegate.app.brakes.claims import ClaimList, claim_list
+from tidegate.app.callers import CallerReport, caller_report
 from tidegate.app.cells import CellMap, cell_map
 from tidegate.app.comparison import ReplayReport, replay
 from tidegate.app.documents import (
@@ -27,11 +28,13 @@ from tidegate.app.targets import TargetItem, TargetList, TargetQuery, parse_fiel
 from tidegate.app.when import when
 from tidegate.documents.reader import Reader
 from tidegate.documents.scope_doc import parse_selector, read_selector
+from tidegate.explain.pace import DAYS_AHEAD, DatePace
 from tidegate.journal.selection import EntryFilter
+from tidegate.kinds.upgrades.app.forecast import ClusterForecast, ClusterForecastList
 from tidegate.model.document import Document
 from tidegate.model.problem import Problems
 from tidegate.model.selector import EVERYTHING, Selector
-from tidegate.model.time import Instant, parse_instant
+from tidegate.model.time import Duration, Instant, parse_duration, parse_instant
 
 T = TypeVar("T")
 Limit = Annotated[int, Meta(ge=1, le=1000)]
@@ -47,6 +50,8 @@ class KindQuery(RouteQuery, frozen=True):
 
     # Of one kind: integrations, policies, upgrades, promotions.
     kind: str = ""
+    # The one of this name.
+    name: str = ""
     limit: Limit = 500
     # Where the part before ended, from its Link header.
     after: str = field(name="continue", default="")
@@ -56,6 +61,16 @@ class WhyQuery(RouteQuery, frozen=True):
     """Which target, where the name is that of a rollout."""
 
     target: str | None = None
+
+
+class DatesQuery(RouteQuery, frozen=True):
+    """What is known of the pace of changes."""
+
+    # How long a change, and a node pool, takes: 20m; empty: as long as it usually took.
+    apply_time: str = ""
+    pool_time: str = ""
+    # Of upgrades: how many days ahead.
+    days: Annotated[int, Meta(ge=1, le=1000)] = DAYS_AHEAD
 
 
 class TargetListQuery(RouteQuery, frozen=True):
@@ -91,7 +106,7 @@ def status(ask: RouteQuestion[NoQuery]) -> StatusReport:
 
 def rollouts(ask: RouteQuestion[KindQuery]) -> RouteAnswer:
     """What is going out, and how far it is."""
-    found = app.rollout_list(ask.journals, kind=ask.query.kind)
+    found = app.rollout_list(ask.journals, ask.query.name, ask.query.kind)
     items, after = part(found.items, lambda each: each.id, ask.query.limit, ask.query.after)
     return RouteAnswer(msgspec.structs.replace(found, items=items), after)
 
@@ -106,9 +121,15 @@ def why(ask: RouteQuestion[WhyQuery]) -> RouteAnswer:
     return _planned(ask, app.why(ask.journals, ask.name, ask.query.target))
 
 
-def dates(ask: RouteQuestion[NoQuery]) -> Document:
+def dates(ask: RouteQuestion[DatesQuery]) -> Document:
     """When a rollout or a target is expected to start and to be done."""
-    return when(ask.journals, ask.name)
+    query = ask.query
+    pace = DatePace(
+        apply_time=_duration("applyTime", query.apply_time),
+        pool_time=_duration("poolTime", query.pool_time),
+        days=query.days,
+    )
+    return when(ask.journals, ask.name, pace)
 
 
 def targets(ask: RouteQuestion[TargetListQuery]) -> RouteAnswer:
@@ -186,6 +207,16 @@ def replayed(ask: RouteQuestion[NoQuery]) -> ReplayReport:
     return replay(ask.journals, ask.journals.find(ask.name).partition)
 
 
+def replayed_all(ask: RouteQuestion[NoQuery]) -> ReplayReport:
+    """Recorded decisions of all rollouts, taken again, up to the first difference."""
+    return replay(ask.journals)
+
+
+def whoami(ask: RouteQuestion[NoQuery]) -> CallerReport:
+    """The caller, how it is known, and its roles."""
+    return caller_report(ask.caller)
+
+
 def part(
     items: Sequence[T], key: Callable[[T], str], limit: int, after: str
 ) -> tuple[tuple[T, ...], str]:
@@ -222,6 +253,13 @@ def _selector(text: str) -> Selector:
     return found
 
 
+def _duration(name: str, text: str) -> Duration | None:
+    try:
+        return parse_duration(text) if text else None
+    except ValueError as error:
+        raise bad_request(str(error), name) from None
+
+
 def _moment(name: str, text: str) -> Instant | None:
     try:
         return parse_instant(text) if text else None
@@ -234,7 +272,9 @@ QUESTIONS: tuple[QuestionRoute, ...] = (
     QuestionRoute("/rollouts", rollouts, (RolloutList,)),
     QuestionRoute("/rollouts/{name}", rollout, (RolloutDetails,)),
     QuestionRoute("/why/{name}", why, (RolloutDetails, TargetDetails)),
-    QuestionRoute("/when/{name}", dates, (RolloutDates,), long=True),
+    QuestionRoute(
+        "/when/{name}", dates, (RolloutDates, ClusterForecast, ClusterForecastList), long=True
+    ),
     QuestionRoute("/targets", targets, (TargetList,)),
     QuestionRoute("/cells/{name}", cells, (CellMap,)),
     QuestionRoute("/holds", holds, (HoldList,)),
@@ -244,5 +284,7 @@ QUESTIONS: tuple[QuestionRoute, ...] = (
     QuestionRoute("/claims", claims, (ClaimList,)),
     QuestionRoute("/journal/{name}", entries, (EntryList,), long=True),
     QuestionRoute("/verify", verified, (ChainList,), long=True),
+    QuestionRoute("/replay", replayed_all, (ReplayReport,), long=True),
     QuestionRoute("/replay/{name}", replayed, (ReplayReport,), long=True),
+    QuestionRoute("/whoami", whoami, (CallerReport,)),
 )

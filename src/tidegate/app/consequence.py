@@ -32,6 +32,16 @@ class AskConsequence(Part, frozen=True, kw_only=True):
         return sum(some)
 
 
+class PartitionRelease(Part, frozen=True, kw_only=True):
+    """What follows in one partition."""
+
+    partition: str
+    # Targets that a brake covers which is lifted, and that wait for their turn then.
+    waiting: int
+    # What starts, goes back or begins again as soon as a worker acts.
+    leads_to: AskConsequence
+
+
 def consequence(journals: Journals, one: Decision, fact: Asked, actor: str) -> AskConsequence:
     """What a request leads to, by the rules of its kind."""
     then = journals.supposing(one, fact, actor)

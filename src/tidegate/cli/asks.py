@@ -9,13 +9,13 @@ from typing import Any
 import click
 from msgspec.structs import replace
 
-from tidegate.app.asks import AskReport, OperatorRequest, prepare, record
-from tidegate.cli.live import actor, confirmed, journals, opened
+from tidegate.app.asks import AskReport, OperatorRequest
+from tidegate.cli.answers.place import AnswerPlace, answering, answers_option
+from tidegate.cli.live import confirmed
 from tidegate.cli.moment import ahead
 from tidegate.cli.prompt import ALWAYS, FREE
 from tidegate.cli.render.consequence_text import consequence_words
 from tidegate.cli.render.worker_text import tell_unattended
-from tidegate.cli.setting_options import database_option
 from tidegate.cli.shape import Act
 from tidegate.journal.facts import Verb
 from tidegate.model.counted import counted
@@ -26,7 +26,7 @@ def _options(command: Any) -> Any:
     """What every asking command takes."""
     command = click.option("--reason", default="", help="Why; kept in the journal.")(command)
     command = click.option("--yes", is_flag=True, help="Do not ask.")(command)
-    return database_option(command)
+    return answers_option(command)
 
 
 def _about(command: Any) -> Any:
@@ -62,14 +62,14 @@ def approve(
     request: OperatorRequest,
     standing: bool,
     expires: str | None,
-    database: str,
+    place: AnswerPlace,
     yes: bool,
     reason: str,
 ) -> None:
     """Approve groups, or answer at an approval gate, for the current revision."""
     until = ahead("--expires", expires, clock().now()) if expires else None
     asked = replace(request, standing=standing, expires_at=until, reason=reason)
-    _answer(name, asked, database, yes)
+    _answer(name, asked, place, yes)
 
 
 @click.command(
@@ -79,9 +79,9 @@ def approve(
 @click.argument("name")
 @_about
 @_options
-def reject(name: str, request: OperatorRequest, database: str, yes: bool, reason: str) -> None:
+def reject(name: str, request: OperatorRequest, place: AnswerPlace, yes: bool, reason: str) -> None:
     """Reject the current revision: one rejection at a gate stops it, regardless of approvals."""
-    _answer(name, replace(request, verb=Verb.REJECT, reason=reason), database, yes)
+    _answer(name, replace(request, verb=Verb.REJECT, reason=reason), place, yes)
 
 
 @click.command(
@@ -94,24 +94,23 @@ def reject(name: str, request: OperatorRequest, database: str, yes: bool, reason
 @click.argument("name")
 @_about
 @_options
-def revoke(name: str, request: OperatorRequest, database: str, yes: bool, reason: str) -> None:
+def revoke(name: str, request: OperatorRequest, place: AnswerPlace, yes: bool, reason: str) -> None:
     """Withdraw your approvals: nothing new starts, targets in progress finish."""
-    _answer(name, replace(request, verb=Verb.REVOKE, reason=reason), database, yes)
+    _answer(name, replace(request, verb=Verb.REVOKE, reason=reason), place, yes)
 
 
-def _answer(name: str, asked: OperatorRequest, database: str, yes: bool) -> None:
+def _answer(name: str, asked: OperatorRequest, place: AnswerPlace, yes: bool) -> None:
     """Show what an answer reaches, and record it for the revision under way."""
-    with opened(database, writes=True) as store:
-        known = journals(store)
-        prepared = prepare(known, name, asked, actor())
-        report = prepared.report
+    with answering(place, writes=True) as answers:
+        ready = answers.prepare(name, asked)
+        report = ready.report
         names = ", ".join((*report.groups, *report.gates))
         what = report.version or "a revision without a name"
         what = "every revision" if asked.standing else what
         reach = f"{report.rollout}: {names}, {counted(report.targets, 'target')}, {what}"
         stops = asked.verb in (Verb.REJECT, Verb.REVOKE)
         confirmed(f"{reach}{_follows(report)}", report.targets, yes, stops=stops)
-        record(known, prepared, actor())
+        ready.record()
     click.echo(f"{_DONE[asked.verb]} {names} for {what}")
     tell_unattended([report.worker])
 
@@ -127,7 +126,7 @@ def _follows(report: AskReport) -> str:
 
 def _simple(
     name: str,
-    database: str,
+    place: AnswerPlace,
     yes: bool,
     asked: OperatorRequest,
     word: str,
@@ -135,10 +134,9 @@ def _simple(
     free: int = FREE,
     stops: bool = False,
 ) -> None:
-    with opened(database, writes=True) as store:
-        known = journals(store)
-        prepared = prepare(known, name, asked, actor())
-        report = prepared.report
+    with answering(place, writes=True) as answers:
+        ready = answers.prepare(name, asked)
+        report = ready.report
         reach = f"{report.rollout}: {report.moving} moving, {report.waiting} waiting"
         if asked.verb is Verb.ABORT and report.waiting:
             reach += f"; {counted(report.waiting, 'waiting target')} will not start"
@@ -146,39 +144,37 @@ def _simple(
             reach += "; nothing is rolled back"
         moved = max(report.leads_to.moved, report.waiting)
         confirmed(f"{reach}{_follows(report)}", moved, yes, free, stops=stops)
-        record(known, prepared, actor())
-    click.echo(f"{word} {prepared.partition}")
+        ready.record()
+    click.echo(f"{word} {report.rollout}")
     tell_unattended([report.worker])
 
 
 @click.command(cls=Act, examples='tidegate pause simulated/demo --reason "incident 42"')
 @click.argument("name")
 @_options
-def pause(name: str, database: str, yes: bool, reason: str) -> None:
+def pause(name: str, place: AnswerPlace, yes: bool, reason: str) -> None:
     """Start no more targets of a rollout until it is resumed; targets in progress finish."""
-    _simple(
-        name, database, yes, OperatorRequest(verb=Verb.PAUSE, reason=reason), "paused", stops=True
-    )
+    _simple(name, place, yes, OperatorRequest(verb=Verb.PAUSE, reason=reason), "paused", stops=True)
 
 
 @click.command(cls=Act, examples="tidegate resume simulated/demo")
 @click.argument("name")
 @_options
-def resume(name: str, database: str, yes: bool, reason: str) -> None:
+def resume(name: str, place: AnswerPlace, yes: bool, reason: str) -> None:
     """Continue a paused rollout."""
-    _simple(name, database, yes, OperatorRequest(verb=Verb.RESUME, reason=reason), "resumed")
+    _simple(name, place, yes, OperatorRequest(verb=Verb.RESUME, reason=reason), "resumed")
 
 
 @click.command(cls=Act, examples="tidegate abort simulated/demo")
 @click.argument("name")
 @_options
-def abort(name: str, database: str, yes: bool, reason: str) -> None:
+def abort(name: str, place: AnswerPlace, yes: bool, reason: str) -> None:
     """End a rollout; with `onFailure: rollback`, changed targets return.
 
     Asks always; without a terminal, --yes is required.
     """
     asked = OperatorRequest(verb=Verb.ABORT, reason=reason)
-    _simple(name, database, yes, asked, "aborted", free=ALWAYS)
+    _simple(name, place, yes, asked, "aborted", free=ALWAYS)
 
 
 @click.command(
@@ -191,7 +187,7 @@ def abort(name: str, database: str, yes: bool, reason: str) -> None:
 @click.argument("name")
 @click.option("--failed", is_flag=True, help="Only the targets that failed or gave no answer.")
 @_options
-def retry(name: str, failed: bool, database: str, yes: bool, reason: str) -> None:
+def retry(name: str, failed: bool, place: AnswerPlace, yes: bool, reason: str) -> None:
     """Retry a rollout."""
     verb = Verb.RETRY_FAILED if failed else Verb.RETRY
-    _simple(name, database, yes, OperatorRequest(verb=verb, reason=reason), "to be retried:")
+    _simple(name, place, yes, OperatorRequest(verb=verb, reason=reason), "to be retried:")

@@ -45,6 +45,9 @@ QUESTIONS: dict[str, Question] = {
     "abort": Question("records a request: ends a rollout, rolls back", _ALWAYS, _YES),
     "token create": Question("records a token: its holder may do more", _NEVER, _GOES_ON),
     "token revoke": Question("records that a token is revoked", _NEVER, _GOES_ON),
+    "login": Question("a file of yours: a token for a service", _NEVER, _GOES_ON),
+    "context use": Question("a file of yours: which service is asked", _NEVER, _GOES_ON),
+    "context remove": Question("a file of yours: forgets a service", _NEVER, _GOES_ON),
     "hold add": _BRAKE,
     "hold remove": _LIFT,
     "freeze add": _BRAKE,
@@ -110,7 +113,7 @@ READS = frozenset(
     (
         "status", "get rollouts", "get shards", "get clusters", "get promotions", "get holds",
         "get freezes", "get blocks", "get expedites", "get pins", "get claims", "show", "why",
-        "token list",
+        "token list", "context list",
         "when", "logs", "validate", "plan", "plan upgrades", "diff", "pending", "config view",
         "upgrades policy get", "upgrades sectors get", "upgrades version-blocks get",
         "upgrades inheritance get", "upgrades gates get", "upgrades report", "upgrades lint",

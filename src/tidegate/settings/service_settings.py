@@ -4,6 +4,20 @@ from tidegate.settings.setting_forms import Setting, SettingForm
 
 SERVICE = (
     Setting(
+        name="server",
+        flag="--server",
+        form=SettingForm.TEXT,
+        default="",
+        help="Ask the service at this address instead of a journal: https://tidegate.example.",
+    ),
+    Setting(
+        name="serverToken",
+        flag="--server-token",
+        form=SettingForm.TOKEN,
+        default="",
+        help="Where the token for it is, env:NAME or file:PATH; else that of `tidegate login`.",
+    ),
+    Setting(
         name="listen",
         flag="--listen",
         form=SettingForm.ADDRESS,

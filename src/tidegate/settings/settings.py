@@ -45,6 +45,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     registry: tuple[str, ...]
     registry_auth: str
     color: str
+    server: str
+    server_token: str
     listen: str
     probes: str
     access_policy: str

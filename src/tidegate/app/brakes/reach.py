@@ -3,6 +3,7 @@
 import msgspec
 
 from tidegate.app.brakes.request import CheckedBrake
+from tidegate.app.consequence import PartitionRelease
 from tidegate.app.journals import Decision, Journals
 from tidegate.explain.view import TargetRow
 from tidegate.gates.block import is_like
@@ -59,6 +60,8 @@ class BrakeReach(Document, frozen=True, kw_only=True):
     unknown: tuple[UnknownTarget, ...] = ()
     # Of a freeze: its times to come within a year.
     times: tuple[FreezeSpan, ...] = ()
+    # Of one that replaces another: what moves because the other is gone.
+    releases: tuple[PartitionRelease, ...] = ()
 
 
 def brake_reach(journals: Journals, checked: CheckedBrake) -> BrakeReach:

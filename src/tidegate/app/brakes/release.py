@@ -4,22 +4,12 @@ from collections.abc import Sequence
 
 from tidegate.app.brakes.reach import covered_rows
 from tidegate.app.brakes.request import find_brake, read_brake
-from tidegate.app.consequence import AskConsequence, difference
+from tidegate.app.consequence import PartitionRelease, difference
 from tidegate.app.journals import Journals
 from tidegate.journal.brake_state import FIELDS
 from tidegate.journal.fact import Fact
 from tidegate.journal.facts import Lifted
-from tidegate.model.document import Document, Part
-
-
-class PartitionRelease(Part, frozen=True, kw_only=True):
-    """What follows in one partition."""
-
-    partition: str
-    # Targets that a brake covers which is lifted, and that wait for their turn then.
-    waiting: int
-    # What starts, goes back or begins again as soon as a worker acts.
-    leads_to: AskConsequence
+from tidegate.model.document import Document
 
 
 class BrakeRelease(Document, frozen=True, kw_only=True):
@@ -38,6 +28,10 @@ class BrakeRelease(Document, frozen=True, kw_only=True):
 
 def lift_release(journals: Journals, brake: str, names: Sequence[str], actor: str) -> BrakeRelease:
     """What follows if brakes are lifted; NotFoundError if one is not there."""
+    if brake == "expedite":  # nothing starts because something need not hurry any more
+        for each in names:
+            find_brake(journals, brake, each)
+        return BrakeRelease(brake=brake, names=tuple(names), rollouts=())
     facts = [Lifted(brake=brake, name=each, reason="") for each in names]
     return release(journals, brake, names, facts, actor)
 

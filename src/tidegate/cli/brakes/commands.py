@@ -9,11 +9,9 @@ from typing import Any
 
 import click
 
-from tidegate.app.brakes.change import exempt as exempt_targets
-from tidegate.app.brakes.change import exemption
-from tidegate.app.brakes.release import release
 from tidegate.app.brakes.request import FreezeException, FreezeTimes
 from tidegate.app.brakes.scope import BrakeScope
+from tidegate.cli.answers.place import AnswerPlace, answering, answers_option
 from tidegate.cli.brakes.options import (
     add,
     agreed_to,
@@ -25,10 +23,9 @@ from tidegate.cli.brakes.options import (
     scope_options,
     yes_option,
 )
-from tidegate.cli.live import actor, journals, opened, whoami
+from tidegate.cli.live import whoami
 from tidegate.cli.moment import ahead
 from tidegate.cli.render.worker_text import tell_unattended
-from tidegate.cli.setting_options import database_option
 from tidegate.cli.shape import Act, LazyGroup
 from tidegate.model.target import bare
 from tidegate.model.time import format_instant
@@ -64,11 +61,11 @@ def hold() -> None:
 @click.argument("name")
 @scope_options
 @said_options
-@database_option
+@answers_option
 def add_hold(name: str, expires: str | None, **rest: Any) -> None:
     """Start nothing in its scope from now on."""
     request = request_of("hold", name, scope_of(rest), rest, expires_at=end_of(_EXPIRES, expires))
-    add(rest["database"], request, yes=rest["yes"], creates=rest["creates"])
+    add(rest["place"], request, yes=rest["yes"], creates=rest["creates"])
 
 
 @click.command(
@@ -113,7 +110,7 @@ def freeze() -> None:
 @click.option("--finish-before", is_flag=True, help="Start nothing that cannot be done before it.")
 @scope_options
 @said_options
-@database_option
+@answers_option
 def add_freeze(name: str, expires: str | None, **rest: Any) -> None:
     """Start nothing in its scope at these times; rollbacks and reverts may."""
     times = FreezeTimes(
@@ -126,7 +123,7 @@ def add_freeze(name: str, expires: str | None, **rest: Any) -> None:
     )
     ends = end_of(_EXPIRES, expires)
     request = request_of("freeze", name, scope_of(rest), rest, expires_at=ends, times=times)
-    add(rest["database"], request, yes=rest["yes"], creates=rest["creates"])
+    add(rest["place"], request, yes=rest["yes"], creates=rest["creates"])
 
 
 @click.command(
@@ -140,7 +137,7 @@ def add_freeze(name: str, expires: str | None, **rest: Any) -> None:
 @click.option("--owner", help="The person who allows it; default: you.")
 @yes_option
 @scope_options
-@database_option
+@answers_option
 def exempt(
     name: str,
     until: str,
@@ -158,13 +155,12 @@ def exempt(
         expires=format_instant(ahead("--until", until, clock().now())),
         revision=revision,
     )
-    with opened(rest["database"], writes=True) as store:
-        known = journals(store)
-        fact = exemption(known, name, exception)
-        agreed_to(release(known, "freeze", (name,), (fact,), actor()), yes)
-        report = exempt_targets(known, name, exception, actor())
+    with answering(rest["place"], writes=True) as answers:
+        ready = answers.prepare_exemption(name, exception)
+        agreed_to(ready.release, yes)
+        report = ready.record()
         click.echo(f"freeze {report.freeze} has an exception until {report.exception.expires}")
-        tell_unattended(known.workers())
+        tell_unattended(answers.workers())
 
 
 @click.command(
@@ -188,7 +184,7 @@ def block() -> None:
 @click.option("--name", help="What to call it; the revision, if left out.")
 @scope_options
 @said_options
-@database_option
+@answers_option
 def add_block(revision: str, name: str | None, expires: str | None, **rest: Any) -> None:
     """Keep a revision from starting, anywhere or in a scope; * and ? match any text."""
     named = any(rest[key] for key in ("everything", "selector", "targets", "kinds"))
@@ -196,7 +192,7 @@ def add_block(revision: str, name: str | None, expires: str | None, **rest: Any)
     ends = end_of(_EXPIRES, expires)
     called = name or revision
     request = request_of("block", called, scope, rest, expires_at=ends, revision=revision)
-    add(rest["database"], request, yes=rest["yes"], creates=rest["creates"])
+    add(rest["place"], request, yes=rest["yes"], creates=rest["creates"])
 
 
 def remover(kind: str, text: str, example: str, *, stops: bool = False) -> click.Command:
@@ -205,13 +201,13 @@ def remover(kind: str, text: str, example: str, *, stops: bool = False) -> click
     @click.command(cls=Act, examples=example, help=text)
     @click.argument("names", nargs=-1, required=True)
     @click.option("--reason", default="", help="Why; kept in the journal.")
-    @database_option
+    @answers_option
     def remove(
-        names: tuple[str, ...], reason: str, database: str, *, yes: bool | None = None
+        names: tuple[str, ...], reason: str, place: AnswerPlace, *, yes: bool | None = None
     ) -> None:
         plain = tuple(map(bare, names))
-        with opened(database, writes=True) as store:
-            lift(store, kind, plain, reason, yes=yes)
+        with answering(place, writes=True) as answers:
+            lift(answers, kind, plain, reason, yes=yes)
 
     return remove if stops else yes_option(remove)
 

@@ -3,18 +3,20 @@
 import click
 from msgspec import UNSET
 
-from tidegate.app.brakes.brake_list import BrakeItem, BrakeList, brake_list
-from tidegate.app.brakes.claims import ClaimList, claim_list
+from tidegate.app.brakes.brake_list import BrakeItem, BrakeList
+from tidegate.app.brakes.claims import ClaimList
 from tidegate.app.brakes.scope import covers
-from tidegate.app.journals import Journals
+from tidegate.cli.answers.port import AnswerSource
 from tidegate.cli.output import emit, terminal_width
 from tidegate.explain.table import Row, layout
 
 
-def list_brakes(known: Journals, what: str, name: str | None, output: str, headed: bool) -> None:
+def list_brakes(
+    answers: AnswerSource, what: str, name: str | None, output: str, headed: bool
+) -> None:
     """List brakes of one kind, or claims."""
     noun = what.removesuffix("s")
-    found = claim_list(known, name) if what == "claims" else brake_list(known, noun, name)
+    found = answers.claim_list(name) if what == "claims" else answers.brake_list(noun, name)
     if output == "name":
         for each in found.items:
             click.echo(f"{noun}/{each.name}")

@@ -6,19 +6,18 @@ from typing import Any
 import click
 import msgspec
 
-from tidegate.app.brakes.change import lift_brakes, set_brake
-from tidegate.app.brakes.reach import brake_reach
-from tidegate.app.brakes.release import BrakeRelease, lift_release, release
-from tidegate.app.brakes.request import BrakeRequest, BrakeWord, check_brake
+from tidegate.app.brakes.release import BrakeRelease
+from tidegate.app.brakes.request import BrakeRequest, BrakeWord
 from tidegate.app.brakes.scope import BrakeScope, LabelSelector
+from tidegate.cli.answers.place import AnswerPlace, answering
+from tidegate.cli.answers.port import AnswerSource
 from tidegate.cli.brakes.reach_text import lift_lines, reach_lines, release_lines, set_line
-from tidegate.cli.live import actor, confirmed, create_option, journals, opened, whoami
+from tidegate.cli.live import confirmed, create_option, whoami
 from tidegate.cli.moment import ahead
 from tidegate.cli.render.worker_text import tell_unattended
 from tidegate.documents.scope_doc import parse_selector
 from tidegate.model.target import bare
 from tidegate.model.time import Instant
-from tidegate.store.port import Store
 from tidegate.wiring import clock
 
 
@@ -92,21 +91,18 @@ def end_of(option: str, expires: str | None) -> Instant | None:
     return ahead(option, expires, clock().now()) if expires else None
 
 
-def add(database: str, request: BrakeRequest, *, yes: bool, creates: bool) -> None:
+def add(place: AnswerPlace, request: BrakeRequest, *, yes: bool, creates: bool) -> None:
     """Show what a brake covers, ask if it is much, record it, and say which workers it binds."""
-    with opened(database, writes=True, creates=creates) as store:
-        known = journals(store)
-        checked = check_brake(known, request)
-        if checked.replaces is not None:
-            names = (request.name,)
-            agreed_to(release(known, request.brake, names, (checked.fact(),), actor()), yes)
-        reach = brake_reach(known, checked)
-        lines = list(reach_lines(reach, request, known.now))
+    with answering(place, writes=True, creates=creates) as answers:
+        ready = answers.prepare_brake(request)
+        names = (request.name,)
+        freed = BrakeRelease(brake=request.brake, names=names, rollouts=ready.reach.releases)
+        agreed_to(freed, yes)
+        lines = list(reach_lines(ready.reach, request, answers.now))
         for line in lines[:-1]:
             click.echo(line, err=True)
-        confirmed(lines[-1], reach.targets, yes, stops=True)
-        covered = [each.partition for each in reach.rollouts]
-        click.echo(set_line(set_brake(known, checked, actor(), covered), known.now))
+        confirmed(lines[-1], ready.reach.targets, yes, stops=True)
+        click.echo(set_line(ready.record(), answers.now))
 
 
 def agreed_to(found: BrakeRelease, yes: bool) -> None:
@@ -119,16 +115,15 @@ def agreed_to(found: BrakeRelease, yes: bool) -> None:
 
 
 def lift(
-    store: Store, brake: str, names: tuple[str, ...], reason: str, *, yes: bool | None
+    answers: AnswerSource, brake: str, names: tuple[str, ...], reason: str, *, yes: bool | None
 ) -> None:
     """Say what follows if brakes are lifted, ask if it is much, and lift them.
 
     `yes` is None where less starts then: there is nothing to ask about.
     """
-    known = journals(store)
+    ready = answers.prepare_lift(brake, names, reason)
     if yes is not None:
-        agreed_to(lift_release(known, brake, names, actor()), yes)
-    report = lift_brakes(known, brake, names, reason, actor())
-    for line in lift_lines(report):
+        agreed_to(ready.release, yes)
+    for line in lift_lines(ready.record()):
         click.echo(line)
-    tell_unattended(known.workers())
+    tell_unattended(answers.workers())

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import click
 
 from tidegate.app import comparison as app
+from tidegate.cli.answers.place import AnswerPlace, answering, answers_option
 from tidegate.cli.live import journals, opened
 from tidegate.cli.output import emit
 from tidegate.cli.setting_options import database_option
@@ -24,15 +25,15 @@ DIFFERENT = 1
     """,
 )
 @click.argument("partition", required=False)
-@database_option
+@answers_option
 @click.option("-o", "--output", type=click.Choice(FORMATS), default="table")
-def replay(partition: str | None, database: str, output: str) -> None:
+def replay(partition: str | None, place: AnswerPlace, output: str) -> None:
     """Repeat recorded decisions: equal, or the first difference with both explanations.
 
     Exits 1 if something is decided differently now.
     """
-    with opened(database) as store:
-        found = app.replay(journals(store), partition)
+    with answering(place) as answers:
+        found = answers.replay(partition)
     if output != "table":
         emit(found, output)
     else:

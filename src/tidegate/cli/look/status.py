@@ -5,11 +5,11 @@ import click
 from tidegate.app import rollouts as app
 from tidegate.app.documents import RolloutItem, RolloutList, StatusReport
 from tidegate.app.workers import trouble_lines
-from tidegate.cli.live import journals, opened
+from tidegate.cli.answers.place import AnswerPlace, answering, answers_option
 from tidegate.cli.look.view_text import GROUP_HEAD, TARGET_HEAD, group_rows, target_rows
 from tidegate.cli.output import again, emit, say, terminal_width, wants_colour
 from tidegate.cli.render.worker_text import WORKER_HEAD, tell_trouble, worker_rows
-from tidegate.cli.setting_options import color_option, database_option, settings_options
+from tidegate.cli.setting_options import color_option, settings_options
 from tidegate.cli.shape import Command, LazyGroup
 from tidegate.explain.table import layout
 from tidegate.model.time import format_age, in_seconds, parse_instant
@@ -28,15 +28,15 @@ WATCH_S = 1.0
     tidegate status -w                the same, as it changes
     """,
 )
-@database_option
+@answers_option
 @click.option("-w", "--watch", is_flag=True, help="Keep showing it.")
 @click.option("-o", "--output", type=click.Choice(FORMATS[:1] + FORMATS[2:4]), default="table")
 @color_option
-def status(database: str, watch: bool, output: str, color: str) -> None:
+def status(place: AnswerPlace, watch: bool, output: str, color: str) -> None:
     """Show per kind what moves, waits or failed, and what needs action."""
-    with opened(database) as store:
+    with answering(place) as answers:
         for _ in again(watch, WATCH_S):
-            report = app.status(journals(store))
+            report = answers.status()
             if output == "table":
                 for line in status_lines(report):
                     say(line, wants_colour(color))
@@ -124,23 +124,28 @@ def _getter(what: str, text: str) -> click.Command:
 
     @click.command(cls=Command, examples=f"tidegate get {what}", help=text)
     @click.argument("name", required=False)
-    @database_option
+    @answers_option
     @click.option("-o", "--output", type=click.Choice(FORMATS), default="table", show_default=True)
     @click.option("-w", "--watch", is_flag=True, help="Keep showing it.")
     @click.option("--no-headers", is_flag=True, help="Leave the head of the table out.")
     @color_option
     def getting(
-        name: str | None, database: str, output: str, watch: bool, no_headers: bool, color: str
+        name: str | None,
+        place: AnswerPlace,
+        output: str,
+        watch: bool,
+        no_headers: bool,
+        color: str,
     ) -> None:
-        with opened(database) as store:
+        with answering(place) as answers:
             for _ in again(watch, WATCH_S):
                 if what == "rollouts":
-                    found = app.rollout_list(journals(store), name or "")
+                    found = answers.rollout_list(name or "")
                     _list(found, output, no_headers, wants_colour(color))
                 else:
                     from tidegate.cli.brakes.list_text import list_brakes
 
-                    list_brakes(journals(store), what, name, output, not no_headers)
+                    list_brakes(answers, what, name, output, not no_headers)
 
     return getting
 
@@ -199,7 +204,8 @@ def _row(one: RolloutItem) -> tuple[str, ...]:
 )
 @click.argument("name")
 @settings_options(
-    "database", "color", "bundle", "revision", "image", "parameters", "kubeconfig", "contexts",
+    "database", "server", "serverToken", "color", "bundle", "revision", "image", "parameters",
+    "kubeconfig", "contexts",
     "pods", "registry", "registryAuth", "prometheus", "runs.through", "runs.port",
     "runs.prometheus", "runs.clusterLabel",
 )  # fmt: skip
@@ -217,8 +223,8 @@ def show(name: str, merged: Merged, output: str) -> None:
 
         show_shard(EstateQuery(None, merged, {}), name, output, wants_colour(settings.color))
         return
-    with opened(settings.database) as store:
-        details = app.rollout_details(journals(store), name)
+    with answering(AnswerPlace.of(settings)) as answers:
+        details = answers.rollout_details(name)
     if output != "table":
         emit(details, output)
         return

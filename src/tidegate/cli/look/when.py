@@ -5,8 +5,7 @@ from typing import Any
 import click
 
 from tidegate.app.documents import RolloutDates, TargetDates
-from tidegate.app.when import when as dates_of
-from tidegate.cli.live import journals, opened
+from tidegate.cli.answers.place import AnswerPlace, answering
 from tidegate.cli.moment import duration
 from tidegate.cli.output import emit, terminal_width, wants_colour
 from tidegate.cli.render.worker_text import tell_trouble
@@ -43,7 +42,7 @@ from tidegate.settings.settings import Merged
 )
 @click.argument("name")
 @click.argument("target", required=False)
-@settings_options(*SETTINGS)
+@settings_options(*SETTINGS, "server", "serverToken")
 @source_flags
 @click.option("--apply-time", metavar="DURATION", help="How long a change takes, if you know.")
 @click.option("--pool-time", metavar="DURATION", help="Of upgrades: how long a node pool takes.")
@@ -87,8 +86,8 @@ def when(
     elif (fleet := fleet_of(asked, name)) is not None:
         found = forecast_fleet(fleet, name, pace)
     else:
-        with opened(asked.settings.database) as store:
-            found = dates_of(journals(store), name, pace)
+        with answering(AnswerPlace.of(asked.settings)) as answers:
+            found = answers.when(name, pace)
     if output != "table":
         emit(found, output)
     elif isinstance(found, ClusterForecast | ClusterForecastList):

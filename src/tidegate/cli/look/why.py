@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tidegate.app.documents import RolloutDetails, TargetDetails
-from tidegate.app.rollouts import why as explain
-from tidegate.cli.live import journals, opened
+from tidegate.cli.answers.place import AnswerPlace, answering
 from tidegate.cli.look.view_text import (
     GROUP_HEAD,
     TARGET_HEAD,
@@ -61,7 +60,7 @@ PROMOTION = (
 )
 @click.argument("what")
 @click.argument("target", required=False)
-@settings_options(*dict.fromkeys((*SETTINGS, *PROMOTION)))
+@settings_options(*dict.fromkeys((*SETTINGS, "server", "serverToken", *PROMOTION)))
 @click.option("--promotion", metavar="NAME", help="Of `env/NAME`: which, of several.")
 @source_flags
 @mode_option
@@ -102,8 +101,8 @@ def why(
         return
     else:
         try:
-            with opened(settings.database) as store:
-                found = explain(journals(store, _moment(at)), what, target)
+            with answering(AnswerPlace.of(settings), at=_moment(at)) as answers:
+                found = answers.why(what, target)
         except (click.UsageError, UserError):
             if Path(what).is_dir():  # no partition is called so, and it is no file either
                 raise click.UsageError(f"{what}: a directory; name a file or a target") from None

@@ -64,7 +64,7 @@ _WHOLE_DAYS = re.compile(r"\d+d", re.ASCII)
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @create_option
 @proposing_options(but=("reason", "yes"))
-@settings_options(*SETTINGS)
+@settings_options(*SETTINGS, "server", "serverToken")
 @click.option("-o", "--output", type=click.Choice(FORMATS), default="table", show_default=True)
 def pin(
     names: tuple[str, ...], merged: Merged, proposing: Proposing, output: str, **asked: Any
@@ -243,6 +243,7 @@ def plan_lines(plan: "PinPlanReport") -> Iterator[str]:
 def _pin_targets(names: tuple[str, ...], merged: Merged, **asked: Any) -> None:
     """The brake: targets stay where they are."""
     from tidegate.app.brakes.scope import BrakeScope
+    from tidegate.cli.answers.place import AnswerPlace
     from tidegate.cli.brakes.options import add, end_of, request_of
     from tidegate.kinds.integrations.core.review.notes import expiry_of
     from tidegate.model.target import bare
@@ -256,7 +257,7 @@ def _pin_targets(names: tuple[str, ...], merged: Merged, **asked: Any) -> None:
     scope = BrakeScope(targets=tuple(map(bare, names)), kinds=asked["kinds"])
     called, ends = asked["name"] or scope.targets[0], end_of("--expires", expires)
     request = request_of("pin", called, scope, asked, expires_at=ends)
-    add(merged.settings().database, request, yes=asked["yes"], creates=asked["creates"])
+    add(AnswerPlace.of(merged.settings()), request, yes=asked["yes"], creates=asked["creates"])
 
 
 def _guide(names: tuple[str, ...], merged: Merged) -> None:
@@ -290,7 +291,7 @@ def _guide(names: tuple[str, ...], merged: Merged) -> None:
 @click.option("--environment", "environments", multiple=True, help="Only in this; repeatable.")
 @click.option("--reason", default="", help="Why.")
 @proposing_options(but=("reason",))
-@settings_options(*SETTINGS)
+@settings_options(*SETTINGS, "server", "serverToken")
 @click.option("-o", "--output", type=click.Choice(FORMATS), default="table", show_default=True)
 def unpin(
     names: tuple[str, ...],
@@ -325,15 +326,15 @@ def unpin(
 
 
 def _lift(names: tuple[str, ...], reason: str, merged: Merged, *, yes: bool) -> None:
+    from tidegate.cli.answers.place import AnswerPlace, answering
     from tidegate.cli.brakes.options import lift
-    from tidegate.cli.live import opened
     from tidegate.model.errors import UserError
     from tidegate.model.target import bare
 
     plain = tuple(map(bare, names))
     try:
-        with opened(merged.settings().database, writes=True) as store:
-            lift(store, "pin", plain, reason, yes=yes)
+        with answering(AnswerPlace.of(merged.settings()), writes=True) as answers:
+            lift(answers, "pin", plain, reason, yes=yes)
     except UserError as error:  # no such pin, or no journal
         hint = next(filter(None, (_pinned_in_bundle(name, merged) for name in plain)), "")
         raise click.UsageError(f"{error.text()}{hint}") from None

@@ -1,0 +1,1 @@
+"""A client of a service: the same documents, the same errors."""

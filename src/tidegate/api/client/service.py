@@ -1,0 +1,127 @@
+"""Asks a service, as a command does: an answer is a document, a refusal is an error of ours.
+
+A write carries a key, so it is sent again when its answer is lost, and carried out once.
+"""
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any, TypeVar, Union
+from urllib.parse import quote, urlencode
+from uuid import uuid4
+
+import msgspec
+
+from tidegate.api.problem import ProblemDocument
+from tidegate.model.document import Document
+from tidegate.model.errors import OutsideError, TidegateError, UserError
+from tidegate.model.json_text import decode_json
+from tidegate.model.problem import Problem
+from tidegate.net.http_request import PassingError, plain_session, proxy_for, tries
+from tidegate.net.json_request import JsonAnswer, delivered, sent, settled
+
+D = TypeVar("D", bound=Document)
+BASE = "/api/v1"
+_LOGIN = (401, 403)
+_BROKEN = 500
+
+
+class ClientBounds(msgspec.Struct, frozen=True):
+    """How long one try may take, how many there are, and how much of an answer is read."""
+
+    timeout_s: float = 60.0
+    bytes_max: int = 256 << 20
+    tries_max: int = 3
+    total_s: float = 90.0
+    pause_s: float = 0.5
+
+
+class Tagged(msgspec.Struct, frozen=True):
+    """A document, the plan it shows, and where the next part of it is."""
+
+    document: Any
+    tag: str = ""
+    link: str = ""
+
+
+class ServiceClient:
+    """A service at an address."""
+
+    def __init__(self, server: str, token: str, bounds: ClientBounds | None = None) -> None:
+        self.server = server.rstrip("/")
+        self._token = token
+        self._bounds = bounds or ClientBounds()
+
+    def get(self, path: str, query: Mapping[str, object], *kinds: type[D]) -> D:
+        """The answer to a question; of a list, all its parts."""
+        wanted = {key: value for key, value in query.items() if value not in ("", None)}
+        where = f"{BASE}{quote(path)}" + (f"?{urlencode(wanted)}" if wanted else "")
+        first = self._ask("GET", where, None, {}, kinds)
+        found, link = first.document, first.link
+        while link:
+            part = self._ask("GET", link, None, {}, kinds)
+            items = (*found.items, *part.document.items)
+            found, link = msgspec.structs.replace(found, items=items), part.link
+        document: D = found
+        return document
+
+    def dry_run(self, path: str, body: Mapping[str, object], *kinds: type[Document]) -> Tagged:
+        """What an act would reach, and the plan it would be carried out on."""
+        return self._ask("POST", f"{BASE}{quote(path)}?dryRun=true", body, {}, kinds)
+
+    def act(self, path: str, body: Mapping[str, object], tag: str, *kinds: type[D]) -> D:
+        """Carry an act out, on the plan that a dry run showed."""
+        headers = {"If-Match": tag, "Idempotency-Key": str(uuid4())}
+        found: D = self._ask("POST", f"{BASE}{quote(path)}", body, headers, kinds).document
+        return found
+
+    def _ask(
+        self,
+        method: str,
+        where: str,
+        body: object,
+        headers: Mapping[str, str],
+        kinds: tuple[type[Document], ...],
+    ) -> Tagged:
+        try:
+            answer = asyncio.run(self._sent(method, where, body, headers))
+        except PassingError as error:
+            raise OutsideError(f"{self.server}: {error}") from None
+        if answer.status >= 300:
+            raise self._refusal(answer)
+        wanted: Any = Union[kinds]  # noqa: UP007  of types that are known when it runs
+        try:
+            document = decode_json(answer.body, wanted)
+        except msgspec.MsgspecError as error:
+            what = f"its answer is not one we know: {error}; is it of another version?"
+            raise OutsideError(f"{self.server}: {what}") from None
+        link = answer.headers.get("Link", "").partition("<")[2].partition(">")[0]
+        return Tagged(document, answer.headers.get("ETag", ""), link)
+
+    async def _sent(
+        self, method: str, where: str, body: object, headers: Mapping[str, str]
+    ) -> JsonAnswer:
+        url = self.server + where
+        login = {"Authorization": f"Bearer {self._token}", **headers}
+        async with plain_session() as session:
+            async for attempt in tries(self._bounds):
+                with attempt:
+                    sending = sent(session, method, url, body, login, self._bounds, proxy_for(url))
+                    answer = await delivered(sending, where, self._bounds, again=True)
+                    return settled(answer, where, again=True)
+        raise AssertionError("it is tried at least once")
+
+    def _refusal(self, answer: JsonAnswer) -> TidegateError:
+        """Why it was refused, in the words of the service."""
+        try:
+            said = decode_json(answer.body, ProblemDocument)
+        except msgspec.MsgspecError:
+            what = f"HTTP {answer.status}: is this the address of a Tidegate service?"
+            return OutsideError(f"{self.server}: {what}")
+        if answer.status in _LOGIN:
+            return UserError((Problem(self.server, said.detail, "`tidegate login` has one"),))
+        if answer.status >= _BROKEN:
+            return OutsideError(f"{self.server}: {said.detail}")
+        if said.problems:
+            some = (Problem(each.path, each.message, each.remedy) for each in said.problems)
+            return UserError(tuple(some))
+        return UserError((Problem("", said.detail),))

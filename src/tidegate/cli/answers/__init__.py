@@ -1,0 +1,1 @@
+"""Where commands get their answers from: a journal on this machine, or a service."""

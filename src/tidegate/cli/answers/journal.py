@@ -1,0 +1,117 @@
+"""Answers from a journal that this machine can open."""
+
+from typing import TYPE_CHECKING
+
+from tidegate.app import rollouts as app
+from tidegate.app.asks import OperatorRequest, prepare, record
+from tidegate.app.journals import Journals
+from tidegate.app.workers import PartitionWorker
+from tidegate.cli.answers.port import ReadyAsk, ReadyBrake, ReadyExemption, ReadyLift
+from tidegate.cli.live import actor, journals
+from tidegate.explain.pace import DatePace
+from tidegate.model.document import Document
+from tidegate.model.time import Instant
+from tidegate.store.port import Store
+
+if TYPE_CHECKING:
+    from tidegate.app.brakes.brake_list import BrakeList
+    from tidegate.app.brakes.claims import ClaimList
+    from tidegate.app.brakes.request import BrakeRequest, FreezeException
+    from tidegate.app.comparison import ReplayReport
+    from tidegate.app.documents import RolloutDetails, RolloutList, StatusReport, TargetDetails
+
+
+class JournalAnswers:
+    """Questions and acts on a journal; every question reads it anew."""
+
+    def __init__(self, store: Store, at: Instant | None = None) -> None:
+        self._store = store
+        self._at = at
+
+    @property
+    def _journals(self) -> Journals:
+        return journals(self._store, self._at)
+
+    @property
+    def now(self) -> Instant:
+        """The time."""
+        return self._journals.now
+
+    def status(self) -> "StatusReport":
+        """What moves, waits and failed."""
+        return app.status(self._journals)
+
+    def rollout_list(self, name: str) -> "RolloutList":
+        """What is going out."""
+        return app.rollout_list(self._journals, name)
+
+    def rollout_details(self, name: str) -> "RolloutDetails":
+        """One partition in full."""
+        return app.rollout_details(self._journals, name)
+
+    def why(self, name: str, target: str | None) -> "RolloutDetails | TargetDetails":
+        """Why targets start or wait."""
+        return app.why(self._journals, name, target)
+
+    def when(self, name: str, pace: DatePace) -> Document:
+        """The expected dates."""
+        from tidegate.app.when import when
+
+        return when(self._journals, name, pace)
+
+    def brake_list(self, brake: str, name: str | None) -> "BrakeList":
+        """The brakes that are on."""
+        from tidegate.app.brakes.brake_list import brake_list
+
+        return brake_list(self._journals, brake, name)
+
+    def claim_list(self, name: str | None) -> "ClaimList":
+        """The places that are taken."""
+        from tidegate.app.brakes.claims import claim_list
+
+        return claim_list(self._journals, name)
+
+    def replay(self, partition: str | None) -> "ReplayReport":
+        """Recorded decisions, taken again."""
+        from tidegate.app.comparison import replay
+
+        return replay(self._journals, partition)
+
+    def workers(self) -> tuple[PartitionWorker, ...]:
+        """The worker of every partition there is."""
+        return self._journals.workers()
+
+    def prepare(self, name: str, asked: OperatorRequest) -> ReadyAsk:
+        """What a request reaches, and how it is recorded."""
+        known = self._journals
+        prepared = prepare(known, name, asked, actor())
+        return ReadyAsk(prepared.report, lambda: record(known, prepared, actor()))
+
+    def prepare_brake(self, request: "BrakeRequest") -> ReadyBrake:
+        """What a brake covers, and how it is recorded."""
+        from tidegate.app.brakes.change import set_brake
+        from tidegate.app.brakes.preparation import prepare_brake
+
+        known = self._journals
+        made = prepare_brake(known, request, actor())
+        covered = [each.partition for each in made.reach.rollouts]
+        return ReadyBrake(made.reach, lambda: set_brake(known, made.checked, actor(), covered))
+
+    def prepare_lift(self, brake: str, names: tuple[str, ...], reason: str) -> ReadyLift:
+        """What follows if brakes are lifted, and how that is recorded."""
+        from tidegate.app.brakes.change import lift_brakes
+        from tidegate.app.brakes.release import lift_release
+
+        known = self._journals
+        freed = lift_release(known, brake, names, actor())
+        return ReadyLift(freed, lambda: lift_brakes(known, brake, names, reason, actor()))
+
+    def prepare_exemption(self, freeze: str, exception: "FreezeException") -> ReadyExemption:
+        """What follows if targets are exempted, and how that is recorded."""
+        from tidegate.app.brakes.change import exempt, exemption
+        from tidegate.app.brakes.release import release
+
+        known = self._journals
+        fact = exemption(known, freeze, exception)
+        freed = release(known, "freeze", (freeze,), (fact,), actor())
+        return ReadyExemption(freed, lambda: exempt(known, freeze, exception, actor()))

@@ -1,0 +1,106 @@
+"""Where a command finds its journal: on this machine, or at a service."""
+
+import functools
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import click
+import msgspec
+
+from tidegate.cli.answers.journal import JournalAnswers
+from tidegate.cli.answers.port import AnswerSource
+from tidegate.cli.live import opened
+from tidegate.cli.setting_options import origin_of, setting_option
+from tidegate.model.errors import UserError
+from tidegate.model.problem import Problem
+from tidegate.model.time import Instant
+from tidegate.settings.settings import Settings, revealed
+
+if TYPE_CHECKING:
+    from tidegate.cli.answers.contexts import ServiceContext
+
+Function = Callable[..., Any]
+
+
+class AnswerPlace(msgspec.Struct, frozen=True):
+    """What was set: a journal, a service, and where its token is."""
+
+    database: str
+    server: str = ""
+    server_token: str = ""
+
+    @classmethod
+    def of(cls, settings: Settings) -> "AnswerPlace":
+        """What the settings name."""
+        return cls(settings.database, settings.server, settings.server_token)
+
+
+def answers_option(function: Function) -> Function:
+    """The flags that say where the journal is; the command gets `place`."""
+
+    @functools.wraps(function)
+    def command(*args: Any, database: str, server: str, server_token: str, **kwargs: Any) -> Any:
+        return function(*args, place=AnswerPlace(database, server, server_token), **kwargs)
+
+    made: Function = command
+    for name in ("serverToken", "server", "database"):
+        made = setting_option(name)(made)
+    return made
+
+
+@contextmanager
+def answering(
+    place: AnswerPlace,
+    *,
+    writes: bool = False,
+    creates: bool | None = None,
+    at: Instant | None = None,
+) -> Iterator[AnswerSource]:
+    """Answers, for as long as a command needs them: of a service, if one is set or logged in to.
+
+    A journal that is named beside a service that was logged in to wins; one named beside --server
+    is a mistake.
+    """
+    service = _service(place)
+    if service is None:
+        with opened(place.database, writes=writes, creates=creates) as store:
+            yield JournalAnswers(store, at)
+        return
+    if at is not None:
+        raise click.UsageError("--at is for a journal on this machine; a service decides for now")
+    from tidegate.api.client.service import ServiceClient
+    from tidegate.cli.answers.service import ServiceAnswers
+
+    yield ServiceAnswers(ServiceClient(service.server, service.token))
+
+
+def _service(place: AnswerPlace) -> "ServiceContext | None":
+    """The service to ask; None: the journal on this machine."""
+    is_default = origin_of("database", place.database).startswith("the default of ")
+    if place.server:
+        if not is_default:
+            problem = Problem("--server", "and --database cannot be combined", "leave one out")
+            raise UserError((problem,))
+        return _asked(place)
+    if not is_default:
+        return None
+    from tidegate.cli.answers.contexts import contexts_file, current
+
+    return current() if contexts_file().exists() else None
+
+
+def _asked(place: AnswerPlace) -> "ServiceContext":
+    from tidegate.cli.answers.contexts import ServiceContext, known_at
+
+    if not place.server.startswith(("http://", "https://")):
+        what = f'"{place.server}" is no address of a service'
+        raise UserError((Problem("--server", what, "write https://HOST or http://HOST:PORT"),))
+    token = revealed(place.server_token, os.environ, "serverToken")
+    if not token and (known := known_at(place.server)) is not None:
+        token = known.token
+    if not token:
+        remedy = f"`tidegate login {place.server}`, or --server-token env:NAME"
+        raise UserError((Problem(place.server, "no token for it is known", remedy),))
+    return ServiceContext(name="", server=place.server, token=token)

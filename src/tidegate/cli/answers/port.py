@@ -1,0 +1,109 @@
+"""What commands ask and do, wherever the journal is."""
+
+from collections.abc import Callable
+from typing import Protocol
+
+import msgspec
+
+from tidegate.app.asks import AskReport, OperatorRequest
+from tidegate.app.brakes.brake_list import BrakeList
+from tidegate.app.brakes.change import BrakeReport, ExemptionReport, LiftReport
+from tidegate.app.brakes.claims import ClaimList
+from tidegate.app.brakes.reach import BrakeReach
+from tidegate.app.brakes.release import BrakeRelease
+from tidegate.app.brakes.request import BrakeRequest, FreezeException
+from tidegate.app.comparison import ReplayReport
+from tidegate.app.documents import RolloutDetails, RolloutList, StatusReport, TargetDetails
+from tidegate.app.workers import PartitionWorker
+from tidegate.explain.pace import DatePace
+from tidegate.model.document import Document
+from tidegate.model.time import Instant
+
+
+class ReadyAsk(msgspec.Struct, frozen=True):
+    """A request of a person: what it reaches, and how it is recorded."""
+
+    report: AskReport
+    record: Callable[[], AskReport]
+
+
+class ReadyBrake(msgspec.Struct, frozen=True):
+    """A brake to be set: what it covers, and how it is recorded."""
+
+    reach: BrakeReach
+    record: Callable[[], BrakeReport]
+
+
+class ReadyLift(msgspec.Struct, frozen=True):
+    """Brakes to be lifted: what follows, and how it is recorded."""
+
+    release: BrakeRelease
+    record: Callable[[], LiftReport]
+
+
+class ReadyExemption(msgspec.Struct, frozen=True):
+    """Targets to be exempted from a freeze: what follows, and how it is recorded."""
+
+    release: BrakeRelease
+    record: Callable[[], ExemptionReport]
+
+
+class AnswerSource(Protocol):
+    """Questions and acts of every kind."""
+
+    @property
+    def now(self) -> Instant:
+        """The time, by the clock of this machine."""
+        ...
+
+    def status(self) -> StatusReport:
+        """As `app.rollouts.status`."""
+        ...
+
+    def rollout_list(self, name: str) -> RolloutList:
+        """As `app.rollouts.rollout_list`."""
+        ...
+
+    def rollout_details(self, name: str) -> RolloutDetails:
+        """As `app.rollouts.rollout_details`."""
+        ...
+
+    def why(self, name: str, target: str | None) -> RolloutDetails | TargetDetails:
+        """As `app.rollouts.why`."""
+        ...
+
+    def when(self, name: str, pace: DatePace) -> Document:
+        """As `app.when.when`."""
+        ...
+
+    def brake_list(self, brake: str, name: str | None) -> BrakeList:
+        """As `app.brakes.brake_list`."""
+        ...
+
+    def claim_list(self, name: str | None) -> ClaimList:
+        """As `app.brakes.claims.claim_list`."""
+        ...
+
+    def replay(self, partition: str | None) -> ReplayReport:
+        """As `app.comparison.replay`."""
+        ...
+
+    def workers(self) -> tuple[PartitionWorker, ...]:
+        """The worker of every partition there is."""
+        ...
+
+    def prepare(self, name: str, asked: OperatorRequest) -> ReadyAsk:
+        """As `app.asks.prepare`, then `record`."""
+        ...
+
+    def prepare_brake(self, request: BrakeRequest) -> ReadyBrake:
+        """As `app.brakes.preparation.prepare_brake`, then `set_brake`."""
+        ...
+
+    def prepare_lift(self, brake: str, names: tuple[str, ...], reason: str) -> ReadyLift:
+        """As `app.brakes.release.lift_release`, then `lift_brakes`."""
+        ...
+
+    def prepare_exemption(self, freeze: str, exception: FreezeException) -> ReadyExemption:
+        """As `app.brakes.release.release`, then `exempt`."""
+        ...

@@ -1,0 +1,174 @@
+"""Answers from a service: the same documents, asked for over HTTP."""
+
+from typing import Any, TypeVar
+
+import msgspec
+
+from tidegate.api.client.service import ServiceClient, Tagged
+from tidegate.app.asks import AskReport, OperatorRequest
+from tidegate.app.brakes.brake_list import LISTS, BrakeList
+from tidegate.app.brakes.change import BrakeReport, ExemptionReport, LiftReport
+from tidegate.app.brakes.claims import ClaimList
+from tidegate.app.brakes.reach import BrakeReach
+from tidegate.app.brakes.release import BrakeRelease
+from tidegate.app.brakes.request import BrakeRequest, FreezeException, plain
+from tidegate.app.comparison import ReplayReport
+from tidegate.app.documents import (
+    RolloutDates,
+    RolloutDetails,
+    RolloutList,
+    StatusReport,
+    TargetDetails,
+)
+from tidegate.app.workers import PartitionWorker
+from tidegate.cli.answers.port import ReadyAsk, ReadyBrake, ReadyExemption, ReadyLift
+from tidegate.explain.pace import DatePace
+from tidegate.journal.facts import Verb
+from tidegate.kinds.upgrades.app.forecast import ClusterForecast, ClusterForecastList
+from tidegate.model.document import Document
+from tidegate.model.errors import NotFoundError
+from tidegate.model.problem import nearest_or_all
+from tidegate.model.time import Instant, format_duration, format_instant
+from tidegate.wiring import clock
+
+
+class ServiceAnswers:
+    """Questions and acts of a service."""
+
+    def __init__(self, client: ServiceClient) -> None:
+        self._client = client
+
+    @property
+    def now(self) -> Instant:
+        """The time."""
+        return clock().now()
+
+    def status(self) -> StatusReport:
+        """What moves, waits and failed."""
+        return self._client.get("/status", {}, StatusReport)
+
+    def rollout_list(self, name: str) -> RolloutList:
+        """What is going out."""
+        return self._client.get("/rollouts", {"name": name}, RolloutList)
+
+    def rollout_details(self, name: str) -> RolloutDetails:
+        """One partition in full."""
+        return self._client.get(f"/rollouts/{name}", {}, RolloutDetails)
+
+    def why(self, name: str, target: str | None) -> RolloutDetails | TargetDetails:
+        """Why targets start or wait."""
+        found: Any = self._client.get(
+            f"/why/{name}", {"target": target}, RolloutDetails, TargetDetails
+        )
+        one: RolloutDetails | TargetDetails = found
+        return one
+
+    def when(self, name: str, pace: DatePace) -> Document:
+        """The expected dates."""
+        kinds = (RolloutDates, ClusterForecast, ClusterForecastList)
+        query: dict[str, object] = {"days": pace.days}
+        for key, value in (("applyTime", pace.apply_time), ("poolTime", pace.pool_time)):
+            query[key] = "" if value is None else format_duration(value)
+        return self._client.get(f"/when/{name}", query, *kinds)
+
+    def brake_list(self, brake: str, name: str | None) -> BrakeList:
+        """The brakes that are on."""
+        found = self._client.get(f"/{brake}s", {}, LISTS[brake])
+        return _named(found, brake, name)
+
+    def claim_list(self, name: str | None) -> ClaimList:
+        """The places that are taken."""
+        return _named(self._client.get("/claims", {}, ClaimList), "claim", name)
+
+    def replay(self, partition: str | None) -> ReplayReport:
+        """Recorded decisions, taken again."""
+        path = f"/replay/{partition}" if partition else "/replay"
+        return self._client.get(path, {}, ReplayReport)
+
+    def workers(self) -> tuple[PartitionWorker, ...]:
+        """The worker of every partition there is."""
+        return self.status().workers
+
+    def prepare(self, name: str, asked: OperatorRequest) -> ReadyAsk:
+        """What a request reaches, and how it is recorded."""
+        body: dict[str, Any] = {"reason": asked.reason}
+        if asked.groups or asked.gates:
+            body |= {"groups": asked.groups, "gates": asked.gates}
+        if asked.verb is Verb.APPROVE:
+            body["standing"] = asked.standing
+            if asked.expires_at is not None:
+                body["expires"] = format_instant(asked.expires_at)
+        if asked.verb is Verb.RETRY_FAILED:
+            body["failed"] = True
+        verb = "retry" if asked.verb is Verb.RETRY_FAILED else asked.verb.value
+        path = f"/{verb}/{name}"
+        seen = self._client.dry_run(path, body, AskReport)
+        return ReadyAsk(seen.document, lambda: self._client.act(path, body, seen.tag, AskReport))
+
+    def prepare_brake(self, request: BrakeRequest) -> ReadyBrake:
+        """What a brake covers, and how it is recorded."""
+        body: dict[str, Any] = {
+            "scope": plain(request.scope),
+            "owner": request.owner,
+            "reason": request.reason,
+            "replace": request.replace,
+        }
+        if request.expires_at is not None:
+            body["expires"] = format_instant(request.expires_at)
+        if request.revision is not None:
+            body["revision"] = request.revision
+        if request.times is not None:
+            body["times"] = plain(request.times)
+        path = f"/{request.brake}/{request.name}"
+        seen = self._client.dry_run(path, body, BrakeReach)
+        # What stops is not kept from stopping by a plan that moves.
+        tag = seen.tag if request.replace else "*"
+        return ReadyBrake(seen.document, lambda: self._client.act(path, body, tag, BrakeReport))
+
+    def prepare_lift(self, brake: str, names: tuple[str, ...], reason: str) -> ReadyLift:
+        """What follows if brakes are lifted, and how that is recorded."""
+        body = {"reason": reason}
+        seen: list[Tagged] = [
+            self._client.dry_run(f"/lift-{brake}/{name}", body, BrakeRelease) for name in names
+        ]
+        rollouts = tuple(row for each in seen for row in each.document.rollouts)
+
+        def record() -> LiftReport:
+            done = [
+                self._client.act(f"/lift-{brake}/{name}", body, each.tag, LiftReport)
+                for name, each in zip(names, seen, strict=True)
+            ]
+            items = tuple(item for each in done for item in each.items)
+            return msgspec.structs.replace(done[0], items=items)
+
+        return ReadyLift(BrakeRelease(brake=brake, names=names, rollouts=rollouts), record)
+
+    def prepare_exemption(self, freeze: str, exception: FreezeException) -> ReadyExemption:
+        """What follows if targets are exempted, and how that is recorded."""
+        body: dict[str, Any] = {
+            "scope": plain(exception.scope),
+            "until": exception.expires,
+            "owner": exception.owner,
+            "reason": exception.reason,
+        }
+        if exception.revision is not None:
+            body["revision"] = exception.revision
+        path = f"/exempt/{freeze}"
+        seen = self._client.dry_run(path, body, BrakeRelease)
+        return ReadyExemption(
+            seen.document, lambda: self._client.act(path, body, seen.tag, ExemptionReport)
+        )
+
+
+L = TypeVar("L", BrakeList, ClaimList)
+
+
+def _named(found: L, noun: str, name: str | None) -> L:
+    """The same list, or the one item of a name; NotFoundError names the nearest."""
+    if name is None:
+        return found
+    items = tuple(each for each in found.items if each.name == name)
+    if not items:
+        hint = nearest_or_all(name, [each.name for each in found.items])
+        raise NotFoundError(noun, name, hint)
+    return msgspec.structs.replace(found, items=items)

@@ -1,0 +1,181 @@
+"""Commands that ask a service: the same words, the same output, the same exit codes."""
+
+import re
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from subprocess import CompletedProcess
+
+import pytest
+import uvicorn
+
+from tests.api.stage import PARTITION, Client, Service, copied
+from tests.command import tidegate
+from tidegate.access.roles import Role
+from tidegate.cli.live import whoami
+
+
+@contextmanager
+def listening(service: Service) -> Iterator[str]:
+    """The address of a service."""
+    ear = socket.create_server(("127.0.0.1", 0))
+    server = uvicorn.Server(uvicorn.Config(service.app, log_config=None, lifespan="off"))
+    thread = threading.Thread(target=server.run, args=([ear],), daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{ear.getsockname()[1]}"
+    finally:
+        service.api.close()
+        server.should_exit = True
+        thread.join(10)
+
+
+class Beside:
+    """The same command on a journal, and through a service over a copy of it."""
+
+    def __init__(self, journal: Path, address: str, client: Client, token: Path) -> None:
+        self._journal = journal
+        self._address = address
+        token.write_text(client.token)
+        self._token = token
+
+    def local(self, *args: str) -> CompletedProcess[str]:
+        """On the journal."""
+        return tidegate(*args, "--database", str(self._journal))
+
+    def remote(self, *args: str) -> CompletedProcess[str]:
+        """Through the service."""
+        where = ["--server", self._address, "--server-token", f"file:{self._token}"]
+        return tidegate(*args, *where)
+
+
+@pytest.fixture
+def beside(service: Service, decided: Path, tmp_path: Path) -> Iterator[Beside]:
+    """Both, each over a journal of its own."""
+    (tmp_path / "local").mkdir()
+    with listening(service) as address:
+        client = service.client()
+        yield Beside(copied(decided, tmp_path / "local"), address, client, tmp_path / "token")
+
+
+def steady(text: str) -> str:
+    """Text without moments and ages, and by one actor."""
+    text = text.replace(f"({whoami()}, ", "(token:admin-0, ")
+    text = re.sub(r"\d{4}-\d\d-\d\d[T ][\d:.]+(Z|\+\d\d:\d\d)?", "TIME", text)
+    return re.sub(r"\b\d+(\.\d+)?(ms|s|m|h|d)( ago)?\b", "AGE", text)
+
+
+READS = (
+    ["status"],
+    ["get", "rollouts"],
+    ["get", "rollouts", "rollout", "-o", "wide"],
+    ["get", "rollouts", "-o", "json"],
+    ["get", "rollouts", "nothing"],
+    ["show", PARTITION],
+    ["why", PARTITION],
+    ["why", "prod-1"],
+    ["why", "prod-1", "-o", "json"],
+    ["why", "prod-11"],
+    ["when", PARTITION, "--apply-time", "20m"],
+    ["when", "stage-1", "-o", "json"],
+    ["get", "holds"],
+    ["get", "freezes", "-o", "json"],
+    ["get", "blocks", "nothing"],
+    ["get", "claims"],
+    ["replay"],
+    ["replay", PARTITION, "-o", "yaml"],
+)
+
+
+def test_every_question_is_answered_alike(beside: Beside) -> None:
+    """Output, errors and exit code."""
+    for args in READS:
+        local, remote = beside.local(*args), beside.remote(*args)
+        assert steady(remote.stdout) == steady(local.stdout), args
+        assert steady(remote.stderr) == steady(local.stderr), args
+        assert remote.returncode == local.returncode, args
+
+
+ACTS = (
+    ["approve", PARTITION, "--group", "stage", "--reason", "dev looks good"],
+    ["approve", PARTITION, "--group", "stag", "--reason", "x"],
+    ["pause", PARTITION, "--reason", "a look"],
+    ["resume", PARTITION, "--reason", "fine", "--yes"],
+    ["revoke", PARTITION, "--group", "stage", "--reason", "no"],
+    ["hold", "add", "inc-42", "--everything", "--reason", "incident", "--owner", "sre"],
+    ["hold", "add", "inc-42", "--target", "prod-1", "--reason", "less", "--owner", "sre"],
+    ["hold", "remove", "inc-43", "--reason", "x"],
+    ["hold", "remove", "inc-42", "--reason", "solved", "--yes"],
+    [
+        "freeze", "add", "xmas", "--everything", "--reason", "closed", "--owner", "sre",
+        "--from", "2099-12-20T18:00", "--to", "2099-12-30T18:00", "--time-zone", "Europe/Berlin",
+    ],
+    ["freeze", "exempt", "xmas", "--target", "prod-1", "--until", "2h", "--reason", "fix"],
+    ["freeze", "remove", "xmas", "--reason", "done", "--yes"],
+    ["block", "add", "v2", "--reason", "loses volumes", "--owner", "sre"],
+    ["block", "remove", "v2", "--reason", "found", "--yes"],
+    ["pin", "prod-2", "--reason", "a customer", "--owner", "sre"],
+    ["unpin", "prod-2", "--reason", "gone", "--yes"],
+    ["retry", PARTITION, "--failed", "--reason", "again", "--yes"],
+    ["abort", PARTITION, "--reason", "no"],
+    ["abort", PARTITION, "--reason", "no", "--yes"],
+)  # fmt: skip
+
+
+def test_every_act_is_done_alike(beside: Beside) -> None:
+    """What is shown, asked, refused and printed; and the journals agree in the end."""
+    for args in ACTS:
+        local, remote = beside.local(*args), beside.remote(*args)
+        assert steady(remote.stdout) == steady(local.stdout), args
+        assert steady(remote.stderr) == steady(local.stderr), args
+        assert remote.returncode == local.returncode, args
+    show = ["why", PARTITION, "-o", "json"]
+    assert steady(beside.remote(*show).stdout) == steady(beside.local(*show).stdout)
+
+
+def test_a_service_that_is_logged_in_to_is_asked(
+    service: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Until another is used, or a journal is named; the token is for its owner alone."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.chdir(tmp_path)
+    file = tmp_path / "token"
+    file.write_text(service.client(Role.VIEWER).token)
+
+    with listening(service) as address:
+        done = tidegate("login", address, "--token-file", str(file), "--name", "here")
+        assert done.returncode == 0, done.stderr
+        assert "token:viewer-0 (viewer)" in done.stdout
+        kept = tmp_path / "config" / "tidegate" / "contexts.json"
+        assert kept.stat().st_mode & 0o777 == 0o600
+        assert PARTITION in tidegate("get", "rollouts").stdout
+        refused = tidegate("pause", PARTITION, "--reason", "x", "--yes")
+        assert (refused.returncode, "needs the role operator" in refused.stderr) == (2, True)
+        assert "here" in tidegate("context", "list").stdout
+        assert tidegate("context", "use", "her").returncode == 2
+        assert tidegate("context", "use", "none").returncode == 0
+        assert "no such journal" in tidegate("get", "rollouts").stderr.lower()
+        assert tidegate("context", "use", "here").returncode == 0
+    gone = tidegate("get", "rollouts")
+    assert (gone.returncode, address in gone.stderr) == (1, True)
+    assert tidegate("context", "remove", "here").returncode == 0
+
+
+@pytest.mark.parametrize(
+    "args, said",
+    [
+        (["--server", "tidegate.example"], "https://HOST"),
+        (["--server", "http://127.0.0.1:9", "--database", "x.db"], "cannot be combined"),
+        (["--server", "http://127.0.0.1:9"], "tidegate login http://127.0.0.1:9"),
+    ],
+)
+def test_a_mistake_is_told(
+    args: list[str], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What, and what to write instead."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    done = tidegate("status", *args)
+    assert done.returncode == 2
+    assert said in done.stderr
