@@ -225,6 +225,20 @@ def test_the_demo_tells_its_story() -> None:
     assert "✗ budget" in done.stdout
 
 
+def test_a_revision_that_ends_as_the_next_begins_is_the_one_that_is_completed() -> None:
+    """With its own name and its own targets."""
+    document = {
+        "revision": "v2",
+        "lastGood": "v1",
+        "groups": [{"name": each, "clusters": [each]} for each in ("dev", "prod")],
+        "strategy": {"type": "ProgressivePerGroup"},
+        "events": [{"at": "15m", "revision": "v3"}],
+    }
+    done = tidegate("simulate", "-", "--story", stdin=json.dumps(document))
+    assert "✓ completed: 2 on v2" in done.stdout
+    assert "completed: 0" not in done.stdout
+
+
 def test_a_simulation_is_repeatable_by_its_seed(tmp_path: Path) -> None:
     """The same seed tells the same story; another one may not."""
     text = DEMO.read_text(encoding="utf-8").replace("fleet:", "fleet:\n  failureRate: 30%")

@@ -32,7 +32,7 @@ from tidegate.kinds.integrations.fleet.runs import PodRuns
 from tidegate.kinds.rollouts.core.summary import Summary
 from tidegate.kinds.rollouts.kind import RolloutKind
 from tidegate.kinds.rollouts.simulated.run import SimulatedStep
-from tidegate.kinds.rollouts.simulated.story import on_the_way_back, states_of
+from tidegate.kinds.rollouts.simulated.story import is_news, on_the_way_back
 from tidegate.kinds.rollouts.wire.scenario_doc import (
     DEFAULT_START,
     Scenario,
@@ -201,7 +201,7 @@ class _Rehearsal:
         step = SimulatedStep(self._clock.now(), outcome.world, outcome.plan, (), {})
         self._on_look()
         before = self._steps[-1] if self._steps else None
-        if before is None or _is_news(before, step):
+        if before is None or is_news(before, step):
             self._steps.append(step)
             self._listen_to(step)
         if _is_over(step):
@@ -265,13 +265,6 @@ class _Rehearsal:
             events=(),
             stop_after=LASTS_MAX,
         )
-
-
-def _is_news(before: SimulatedStep, step: SimulatedStep) -> bool:
-    """Whether anything a story tells of has changed."""
-    same = (before.plan.breached, states_of(before)) == (step.plan.breached, states_of(step))
-    news = not same or bool(step.plan.events)
-    return news or on_the_way_back(before) != on_the_way_back(step)
 
 
 def _is_over(step: SimulatedStep) -> bool:

@@ -63,11 +63,12 @@ def record(scenario: Scenario, steps: list[SimulatedStep], seed: int) -> Simulat
         start=format_instant(scenario.start),
         end=format_instant(last.at),
         summary=last.plan.summary.value,
-        steps=tuple(_step(step) for step in steps),
+        steps=tuple(recorded_step(step) for step in steps),
     )
 
 
-def _step(step: SimulatedStep) -> RecordedStep:
+def recorded_step(step: SimulatedStep) -> RecordedStep:
+    """One step as data."""
     plan, world = step.plan, step.world
     acts: dict[ChangeKind, list[str]] = {kind: [] for kind in ChangeKind}
     for action in plan.actions:

@@ -32,6 +32,8 @@ class SimulatedStep(msgspec.Struct, frozen=True):
     happened: tuple[ScenarioEvent, ...]
     # What each cluster said when its change ended.
     said: dict[str, str]
+    # What else happened just before, in words.
+    notes: tuple[str, ...] = ()
 
 
 class Simulation:

@@ -49,25 +49,33 @@ def tell(scenario: Scenario, steps: list[SimulatedStep]) -> Iterator[tuple[Insta
     """The lines of the story, each with its moment."""
     before: SimulatedStep | None = None
     for step in steps:
-        lines = list(_lines(scenario, before, step))
+        lines = list(step_lines(scenario, before, step))
         clock = clock_text(scenario, step.at)
         for i, line in enumerate(lines):
             yield step.at, f"{clock if i == 0 else ' ' * len(clock)} {line}"
         before = step
 
 
-def _lines(scenario: Scenario, before: SimulatedStep | None, step: SimulatedStep) -> Iterator[str]:
-    for one in step.happened:
-        yield f"● {_happening(one)}"
+def step_lines(
+    scenario: Scenario, before: SimulatedStep | None, step: SimulatedStep
+) -> Iterator[str]:
+    """The lines of one step, without its moment."""
+    for told in (*map(_happening, step.happened), *step.notes):
+        yield f"● {told}"
     yield from _ended(scenario, before, step)
     yield from _stopped(before, step)
     plan, world = step.plan, step.world
+    # One that waited for its turn begins in the moment in which the one before it ends.
+    earlier = world.rollout.revision if world.rollout.revision != plan.course.revision else None
+    if Event.COMPLETED in plan.events and earlier is not None:
+        there = sum(target.revision == earlier for target in world.targets)
+        yield f"✓ completed: {there} on {earlier}"
     for report in plan.groups:
         group = world.groups[report.group]
         mine = [i for i in plan.started if group.first <= i < group.last]
         if mine:
             yield f"▶ {group.label}  {_names([world.targets[i].name for i in mine])}"
-    if Event.COMPLETED in plan.events:
+    if Event.COMPLETED in plan.events and earlier is None:
         done = sum(report.tally.done for report in plan.groups)
         yield f"✓ completed: {done} on {plan.course.revision}"
     yield from _all_back(before, step)
@@ -142,6 +150,13 @@ def _all_back(before: SimulatedStep | None, step: SimulatedStep) -> Iterator[str
         good = step.world.rollout.last_good
         there = sum(target.revision == good for target in step.world.targets)
         yield f"✓ {there} of {len(step.world.targets)} on {good}"
+
+
+def is_news(before: SimulatedStep, step: SimulatedStep) -> bool:
+    """Whether anything a story tells of has changed."""
+    same = (before.plan.breached, states_of(before)) == (step.plan.breached, states_of(step))
+    news = not same or bool(step.plan.events)
+    return news or on_the_way_back(before) != on_the_way_back(step)
 
 
 def on_the_way_back(step: SimulatedStep) -> frozenset[int]:

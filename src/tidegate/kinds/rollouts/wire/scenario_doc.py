@@ -122,7 +122,7 @@ def read_scenario(document: object, files: Files | None = None) -> Scenario:
         problems.add("", "not a scenario", "write groups and strategy")
     if not reader.has("strategy"):
         problems.add("strategy", "missing", 'write at least {type: "All"}')
-    groups = _groups(reader, problems)
+    groups = simulated_groups(reader, problems)
     known = {name for group in groups for name in group.clusters}
     said = reader.instant("start")
     start = said if said is not None else DEFAULT_START
@@ -158,7 +158,8 @@ def read_scenario(document: object, files: Files | None = None) -> Scenario:
     return msgspec.structs.replace(scenario, warnings=tuple(problems.warnings))
 
 
-def _groups(reader: Reader, problems: Problems) -> tuple[SimulatedGroup, ...]:
+def simulated_groups(reader: Reader, problems: Problems) -> tuple[SimulatedGroup, ...]:
+    """The groups of a document, each with its clusters, named or counted."""
     if not reader.has("groups"):
         problems.add("groups", "missing", "write a list of {name, clusters} or {name, count}")
     found: list[SimulatedGroup] = []
