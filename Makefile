@@ -15,6 +15,7 @@ READY := $(VENV)/.ready
 OF    := --integration terraform-resources --environment app-interface-production
 REHEARSE := $(BIN)/tidegate simulate examples/app-interface --behaviour examples/behaviour.yaml
 DEMO  := $(REHEARSE) $(OF) --image superdangerous --story --pace 600 --why app-sre
+POLICIES := $(BIN)/tidegate simulate policies examples/policies.yaml --why prod-07
 FORTNIGHT := $(BIN)/tidegate simulate upgrades examples/fortnight.yaml --save demo.world.json
 
 .DEFAULT_GOAL := help
@@ -71,11 +72,13 @@ $(READY): requirements/uv.txt requirements/dev.txt pyproject.toml
 setup: $(READY)
 	@:
 
-# One story in two halves; the second ends with what to paste about it, and here is one about the
+# One story in three parts; the last ends with what to paste about it, and here is one about the
 # first.
 demo: $(READY)
 	@echo '25 accounts, 40 clusters, 12 integrations, simulated · 1 s = 10 min · nothing leaves this machine'
 	@$(DEMO)
+	@echo
+	@$(POLICIES) --pace 3600
 	@echo
 	@$(FORTNIGHT) --pace 86400
 	@printf '  %s \\\n    %s\n' '$(REHEARSE)' '$(OF) --image f929a38 --svg demo.svg'

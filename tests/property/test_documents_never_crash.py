@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from tidegate.documents.line import parse_line
 from tidegate.documents.strict_yaml import read_yaml
 from tidegate.kinds.policies.wire.placement_line import reply as reply_placement
+from tidegate.kinds.policies.wire.rehearsal_doc import read_rehearsal
 from tidegate.kinds.rollouts.wire.rollout_modes import MODES
 from tidegate.kinds.rollouts.wire.scenario_doc import read_scenario
 from tidegate.model.errors import UserError
@@ -64,6 +65,9 @@ PLACEMENT: dict[str, Any] = json.loads(
 )["input"]
 SCENARIO: dict[str, Any] = read_yaml(
     "rollout.yaml", (ROOT / "examples/rollout.yaml").read_text(encoding="utf-8")
+).data
+REHEARSAL: dict[str, Any] = read_yaml(
+    "policies.yaml", (ROOT / "examples/policies.yaml").read_text(encoding="utf-8")
 ).data
 
 ODD = st.one_of(
@@ -137,6 +141,12 @@ def test_placement_lines_are_answered_or_refused(document: dict[str, Any]) -> No
 def test_scenarios_are_read_or_refused(document: dict[str, Any]) -> None:
     """The same for scenario documents."""
     assert all(problem.text() for problem in refusal(lambda: read_scenario(document)))
+
+
+@given(document=bent(REHEARSAL))
+def test_rehearsals_of_policies_are_read_or_refused(document: dict[str, Any]) -> None:
+    """The same for rehearsals of policies."""
+    assert all(problem.text() for problem in refusal(lambda: read_rehearsal(document)))
 
 
 @given(raw=st.binary(max_size=60))

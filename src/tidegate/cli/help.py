@@ -65,6 +65,7 @@ TOPICS: dict[str, tuple[str, str]] = {
           tidegate approve NAME --group G  also pause, retry, abort, and every brake
           tidegate policies leave NS.NAME  hand it back as its author wrote it
 
+        To rehearse: tidegate simulate policies examples/policies.yaml
         Read on: docs/guides/policies.md
         """,
     ),

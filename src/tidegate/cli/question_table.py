@@ -119,7 +119,8 @@ READS = frozenset(
         "upgrades inheritance get", "upgrades gates get", "upgrades report", "upgrades lint",
         "upgrades status", "upgrades what-if", "policies plan", "policies diff", "policies crd",
         "journal show", "journal verify", "replay", "shadow", "simulate",
-        "simulate ocm", "simulate upgrades", "fleet", "clusters simulate", "decide rollout",
+        "simulate ocm", "simulate upgrades", "simulate policies", "fleet", "clusters simulate",
+        "decide rollout",
         "decide placement", "decide promotions", "decide shards", "decide upgrades", "completion",
         "help", "version",
     )

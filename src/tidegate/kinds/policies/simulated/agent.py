@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from tidegate.kinds.policies.core.names import HUB_ERROR
-from tidegate.kinds.policies.core.revision import DEFAULT_MESSAGE, Fields
+from tidegate.kinds.policies.core.revision import DEFAULT_MESSAGE, Fields, stamp_in
 from tidegate.model.time import SECOND, Duration, Instant, format_second
 
 # As many entries are kept of each template's history.
@@ -36,8 +36,10 @@ class Agent:
         self.delay = DELAY
         # It evaluates and reports nothing.
         self.silent = False
-        # Values of `data.value` that it cannot apply, and why.
+        # Values of `data.value`, and revisions by name, that it cannot apply, and why.
         self.fails: dict[str, str] = {}
+        # Why it is NonCompliant, whatever it has; empty: it is not.
+        self.broken = ""
         self.objects: dict[str, ClusterObject] = {}
         # Every object that was deleted, in order.
         self.deleted: list[str] = []
@@ -133,11 +135,15 @@ class Agent:
             return "NonCompliant", f"NonCompliant; template-error; {error}"
         body = definition["spec"]
         enforced = (spec.get("remediationAction") or body.get("remediationAction")) == "enforce"
-        wrong = [
-            words
-            for each in body["object-templates"]
-            if (words := self._object(each["objectDefinition"], enforced, now))
-        ]
+        stamp = stamp_in((body.get("customMessage") or {}).get("compliant", "")) or ""
+        if self.broken or stamp in self.fails:
+            wrong = [self.broken or self.fails[stamp]]
+        else:
+            wrong = [
+                words
+                for each in body.get("object-templates") or ()
+                if (words := self._object(each["objectDefinition"], enforced, now))
+            ]
         state = "NonCompliant" if wrong else "Compliant"
         said = f"{state}; violation - {wrong[0]}" if wrong else f"{state}; notification - as wanted"
         own = (body.get("customMessage") or {}).get(state.lower(), "")

@@ -55,6 +55,8 @@ class SimulatedHub:
         self._overrides = Overrides()
         # The scheduler stops after the decisions of so many groups, before their status.
         self.stops_after: int | None = None
+        # Whether the scheduler runs; if not, decisions stay as they were put.
+        self.schedules = True
 
     def client(self) -> SimulatedCluster:
         """The hub as Tidegate sees it."""
@@ -110,7 +112,8 @@ class SimulatedHub:
 
     def settle(self) -> None:
         """Let everything happen that is due by now."""
-        self._schedule()
+        if self.schedules:
+            self._schedule()
         self._propagate()
         now = self._clock.now()
         for agent in self.agents.values():

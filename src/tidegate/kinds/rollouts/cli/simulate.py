@@ -2,6 +2,7 @@
 
 import sys
 import time
+from collections.abc import Iterable
 from pathlib import Path
 
 import click
@@ -18,7 +19,7 @@ from tidegate.kinds.rollouts.simulated.story import closing, opening, tell
 from tidegate.kinds.rollouts.wire.scenario_doc import Scenario, read_scenario
 from tidegate.model.errors import UserError
 from tidegate.model.problem import nearest
-from tidegate.model.time import SECOND
+from tidegate.model.time import SECOND, Instant
 from tidegate.simulation.line_wrap import folded
 
 ROLLOUT_FAILED = 3
@@ -37,6 +38,10 @@ _BENEATH = " " * 8
             "tidegate.kinds.upgrades.cli.simulate_upgrades:upgrades",
             "Simulate upgrades of a fleet, two weeks in seconds",
         ),
+        "policies": (
+            "tidegate.kinds.policies.cli.simulate_policies:policies",
+            "Simulate policies of Open Cluster Management on a hub",
+        ),
     },
     examples="""
     tidegate simulate rollout.yaml                    a row a group, a column a step
@@ -47,6 +52,7 @@ _BENEATH = " " * 8
         --environment app-interface-production        a new image, by the rules of a bundle
     tidegate simulate upgrades examples/ocm.yaml           two weeks of upgrades
     tidegate simulate ocm examples/ocm.yaml --port 8710    an OpenShift Cluster Manager, over HTTP
+    tidegate simulate policies examples/policies.yaml      revisions of policies on a hub
     """,
 )
 @click.argument("file")
@@ -131,9 +137,15 @@ def _show(
 
 
 def _tell(scenario: Scenario, steps: list[SimulatedStep], pace: float | None, colour: bool) -> None:
+    tell_story(tell(scenario, steps), scenario.start, pace, colour)
+
+
+def tell_story(
+    lines: Iterable[tuple[Instant, str]], start: Instant, pace: float | None, colour: bool
+) -> None:
     """Line by line; at a pace only on a terminal."""
-    shown_at = scenario.start
-    for moment, line in tell(scenario, steps):
+    shown_at = start
+    for moment, line in lines:
         if pace and sys.stdout.isatty():
             time.sleep((moment - shown_at) / SECOND / pace)
         shown_at = moment
@@ -141,7 +153,7 @@ def _tell(scenario: Scenario, steps: list[SimulatedStep], pace: float | None, co
             say(each, colour)
 
 
-def _explain(steps: list[SimulatedStep], name: str, colour: bool) -> None:
+def explain_target(steps: list[SimulatedStep], name: str) -> list[str]:
     """The target at the step that stopped the rollout, or else at the end."""
     stopped = [step for step in steps if step.plan.breached]
     step = stopped[0] if stopped else steps[-1]
@@ -149,6 +161,11 @@ def _explain(steps: list[SimulatedStep], name: str, colour: bool) -> None:
     if position is None:
         hint = nearest(name, [target.name for target in step.world.targets])
         raise click.UsageError(f'no target "{name}" in this scenario; {hint}'.rstrip("; "))
+    return target_tree(step.world, step.plan, position, step.at)
+
+
+def _explain(steps: list[SimulatedStep], name: str, colour: bool) -> None:
+    lines = explain_target(steps, name)
     click.echo(f"\nwhy {name}")
-    for line in target_tree(step.world, step.plan, position, step.at):
+    for line in lines:
         say(f"  {line}", colour)
