@@ -13,9 +13,9 @@ import msgspec
 
 import tidegate
 from tidegate.access.roles import Right, Role
-from tidegate.api.acts import ACTS
 from tidegate.api.dispatch import BASE
-from tidegate.api.questions import QUESTIONS as ROUTES
+from tidegate.api.route_table import ACTS
+from tidegate.api.route_table import QUESTIONS as ROUTES
 from tidegate.cli.help import TOPICS, topic_text
 from tidegate.cli.main import cli
 from tidegate.cli.question_table import QUESTIONS

@@ -5,7 +5,7 @@ import threading
 import pytest
 
 from tests.api.stage import PARTITION, Client, Service
-from tidegate.api.acts import ACTS
+from tidegate.api.route_table import ACTS
 from tidegate.journal.facts import Asked, Requested
 
 APPROVE = f"/approve/{PARTITION}"

@@ -7,8 +7,7 @@ import pytest
 from tests.api.stage import PARTITION, Service
 from tidegate.access.policy_doc import AccessPolicy, read_policy
 from tidegate.access.roles import Caller, Grant, GrantScope, Reached, Right, Role, refusal
-from tidegate.api.acts import ACTS
-from tidegate.api.questions import QUESTIONS
+from tidegate.api.route_table import ACTS, QUESTIONS
 from tidegate.model.errors import UserError
 
 SCOPES: dict[str, dict[str, tuple[str, ...]]] = {

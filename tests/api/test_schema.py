@@ -14,9 +14,8 @@ from schemathesis.specs.openapi.checks import positive_data_acceptance
 
 from tests.api.stage import PARTITION, Service
 from tests.sim import sized
-from tidegate.api.acts import ACTS
 from tidegate.api.dispatch import BASE
-from tidegate.api.questions import QUESTIONS
+from tidegate.api.route_table import ACTS, QUESTIONS
 
 EXAMPLES = sized(3, 5, 200)
 OPERATIONS = [

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, get_origin
 from urllib.parse import quote, urlencode
 
 import msgspec
@@ -128,7 +128,8 @@ class Api:
             if request.headers.get("if-none-match", "").strip() == headers["ETag"]:
                 return Response(status_code=304, headers=headers)
         if made.after:
-            rest = {**dict(request.query_params), "continue": made.after}
+            rest = [each for each in request.query_params.multi_items() if each[0] != "continue"]
+            rest.append(("continue", made.after))
             headers["Link"] = f'<{quote(request.url.path)}?{urlencode(rest)}>; rel="next"'
         return Response(body, headers=headers, media_type=_JSON)
 
@@ -224,14 +225,24 @@ def _dry_run(request: Request) -> bool:
 
 
 def _query(request: Request, query: type[Any]) -> Any:
-    given = dict(request.query_params)
-    for name in given:
-        if len(request.query_params.getlist(name)) > 1:
+    several = {each.encode_name for each in msgspec.structs.fields(query) if _is_list(each.type)}
+    given: dict[str, Any] = {}
+    for name in request.query_params:
+        values = request.query_params.getlist(name)
+        if name in several:
+            given[name] = values
+        elif len(values) > 1:
             raise bad_request("is given twice", name)
+        else:
+            given[name] = values[0]
     try:
         return msgspec.convert(given, query, strict=False)
     except msgspec.ValidationError as error:
         raise _malformed(error) from None
+
+
+def _is_list(kind: object) -> bool:
+    return get_origin(kind) is tuple
 
 
 async def _body(request: Request, kind: type[Any]) -> Any:

@@ -137,7 +137,7 @@ def targets(ask: RouteQuestion[TargetListQuery]) -> RouteAnswer:
     query = ask.query
     wanted = TargetQuery(
         rollout=query.rollout,
-        labels=_selector(query.label_selector),
+        labels=selector_of(query.label_selector),
         fields=parse_fields(query.field_selector),
     )
     found = target_list(ask.journals, wanted)
@@ -239,7 +239,8 @@ def _planned(
     return RouteAnswer(document, rows=None if one is None else plan_rows(one))
 
 
-def _selector(text: str) -> Selector:
+def selector_of(text: str) -> Selector:
+    """A label selector as kubectl has it; RequestError 400 if it is none."""
     if not text:
         return EVERYTHING
     try:

@@ -2,9 +2,11 @@
 
 import os
 import socket
+import ssl
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+import msgspec
 import uvicorn
 from starlette.applications import Starlette
 
@@ -34,10 +36,28 @@ def address(host: str, port: int) -> str:
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
+class TlsFiles(msgspec.Struct, frozen=True):
+    """The files of a certificate chain and of its key."""
+
+    certificate: str
+    key: str
+
+    def check(self) -> None:
+        """OutsideError if they cannot be used."""
+        try:
+            ssl.create_default_context(ssl.Purpose.CLIENT_AUTH).load_cert_chain(
+                self.certificate, self.key
+            )
+        except (OSError, ssl.SSLError) as error:
+            what = error.strerror or str(error)
+            text = f"{self.certificate}, {self.key}: no certificate with its key: {what}"
+            raise OutsideError(text) from None
+
+
 class ProbeServer(uvicorn.Server):
     """A server that stops on request and installs no signal handlers."""
 
-    def __init__(self, app: Starlette) -> None:
+    def __init__(self, app: Starlette, tls: TlsFiles | None = None) -> None:
         super().__init__(
             uvicorn.Config(
                 app,
@@ -47,6 +67,8 @@ class ProbeServer(uvicorn.Server):
                 limit_concurrency=CONNECTIONS_MAX,
                 timeout_graceful_shutdown=CLOSE_S,
                 server_header=False,
+                ssl_certfile=None if tls is None else tls.certificate,
+                ssl_keyfile=None if tls is None else tls.key,
             )
         )
 

@@ -45,4 +45,18 @@ SERVICE = (
         default="",
         help="Where the first admin token is written, once; default: beside a journal in a file.",
     ),
+    Setting(
+        name="tls.certificate",
+        flag="--tls-certificate",
+        form=SettingForm.PATH,
+        default="",
+        help="The certificate chain of --listen, in PEM; with it, only TLS is answered there.",
+    ),
+    Setting(
+        name="tls.key",
+        flag="--tls-key",
+        form=SettingForm.PATH,
+        default="",
+        help="Its private key, in PEM.",
+    ),
 )

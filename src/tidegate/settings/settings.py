@@ -51,6 +51,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     probes: str
     access_policy: str
     access_admin_token: str
+    tls_certificate: str
+    tls_key: str
     log_format: str
     log_level: str
     limits_actions: int

@@ -28,7 +28,7 @@ from tidegate.cli.worker.options import (
     worker_settings,
 )
 from tidegate.cli.worker.patterns import acted_on, check_patterns
-from tidegate.cli.worker.service import access_policy, first_token, make_api
+from tidegate.cli.worker.service import access_policy, first_token, make_api, tls_files
 from tidegate.engine.execute import Executor
 from tidegate.engine.notify import NoticeQueue
 from tidegate.engine.started import Started
@@ -65,6 +65,8 @@ _NOTIFY = [name for name in TABLE if name.startswith("notify.")]
     "probes",
     "access.policy",
     "access.adminToken",
+    "tls.certificate",
+    "tls.key",
     "log.format",
     "log.level",
     "color",
@@ -85,6 +87,7 @@ def serve(merged: Merged, seed: int, allow_mass_delete: bool) -> None:
     odd = list(check_patterns(settings, kinds))
     carries_out = executor(settings, allow_mass_delete)
     policy = access_policy(settings)
+    tls_files(settings)
     with ExitStack() as stack:
         ears = [stack.enter_context(bind(*where)) for where in _addresses(settings)]
         store = stack.enter_context(opened(settings.database, writes=True, creates=True))
@@ -182,7 +185,10 @@ async def _serve(
     api = make_api(store, policy, observer.refused)
     routes += api.routes()
     apps = [make_app(probes, routes), make_app(probes)]
-    servers = [ProbeServer(app) for app, _ in zip(apps, ears, strict=False)]
+    tls = tls_files(settings)
+    servers = [
+        ProbeServer(app, each) for app, each, _ in zip(apps, (tls, None), ears, strict=False)
+    ]
 
     def stop(name: str) -> None:
         observer.stopping = True

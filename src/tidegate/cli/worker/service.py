@@ -6,16 +6,17 @@ from pathlib import Path
 from tidegate import __version__
 from tidegate.access.policy_doc import AccessPolicy, read_policy
 from tidegate.access.roles import Role
-from tidegate.api.acts import ACTS
 from tidegate.api.dispatch import Api, Refused
 from tidegate.api.live_journals import LiveJournals
 from tidegate.api.login import Login
-from tidegate.api.questions import QUESTIONS
+from tidegate.api.route_table import ACTS, QUESTIONS
+from tidegate.api.server import TlsFiles
 from tidegate.app.tokens import TokenRequest, create_token, token_list
 from tidegate.cli.access.tokens import random_token
 from tidegate.documents.files import located, read_document
 from tidegate.kind_table import rules_of
 from tidegate.model.errors import OutsideError, UserError
+from tidegate.model.problem import Problem
 from tidegate.settings.settings import Settings
 from tidegate.store.archive_port import Archive
 from tidegate.wiring import clock
@@ -40,6 +41,18 @@ def access_policy(settings: Settings) -> AccessPolicy:
         return read_policy(document.data, "")
     except UserError as error:
         raise located(document, error) from None
+
+
+def tls_files(settings: Settings) -> TlsFiles | None:
+    """The certificate to serve with; None: none is set. An error says what is wrong with it."""
+    if not settings.tls_certificate and not settings.tls_key:
+        return None
+    if not settings.tls_certificate or not settings.tls_key:
+        remedy = "write --tls-certificate and --tls-key"
+        raise UserError((Problem("tls", "a certificate and its key go together", remedy),))
+    found = TlsFiles(settings.tls_certificate, settings.tls_key)
+    found.check()
+    return found
 
 
 def first_token(archive: Archive, settings: Settings) -> str:

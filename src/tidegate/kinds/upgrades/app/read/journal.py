@@ -35,15 +35,18 @@ PREFIX = f"{PARTITION}/"
 class UpgradeJournal:
     """The journals of organisations, to read."""
 
-    def __init__(self, store: Store, book: BrakeBook) -> None:
+    def __init__(self, store: Store, book: BrakeBook, seen: Sequence[str] | None = None) -> None:
+        """`seen`: the organisations that are listed; None: all."""
         self._store = store
+        self._seen = seen
         self._book = book
         self._rules = UpgradeRules()
         self._others = OtherStates(store).of(self._rules)
 
     def partitions(self) -> list[str]:
         """Every organisation that has a journal."""
-        return sorted(e for e in self._store.partitions() if e.startswith(PREFIX))
+        names = self._store.partitions() if self._seen is None else self._seen
+        return sorted(each for each in names if each.startswith(PREFIX))
 
     def state(self, partition: str) -> UpgradeState:
         """The recorded state of an organisation."""

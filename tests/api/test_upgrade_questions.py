@@ -1,0 +1,82 @@
+"""Questions about upgrades over HTTP: what commands answer from the journal, owner by owner."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.api.stage import Service
+from tests.command import tidegate
+from tests.managed import example, managed
+from tidegate.access.roles import Role
+
+PAY, MAPS = "o-payments", "o-maps"
+
+
+@pytest.fixture
+def surveyed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Service:
+    """A journal in which two organisations were surveyed once."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("OCM_SECRET", "simulated")
+    credentials = [{"client_id": "tidegate", "client_secret": "simulated"}]
+    with managed(example(credentials=credentials)) as manager:
+        environment = {
+            "name": "prod",
+            "url": manager.url,
+            "tokenUrl": f"{manager.url}/token",
+            "clientId": "tidegate",
+            "clientSecret": "env:OCM_SECRET",
+        }
+        names = [{"id": each, "environment": "prod"} for each in (PAY, MAPS)]
+        document = {"environments": [environment], "organizations": names}
+        Path("upgrades.yaml").write_text(json.dumps(document), encoding="utf-8")
+        done = tidegate("run", "--upgrades", "upgrades.yaml", "--once", "--database", "journal.db")
+        assert done.returncode == 0, done.stderr
+    return Service(tmp_path / "journal.db")
+
+
+def steady(document: dict[str, Any]) -> dict[str, Any]:
+    """A document without the moment it was asked at."""
+    return {key: value for key, value in document.items() if key not in ("now", "at", "notes")}
+
+
+def test_the_journal_answers_as_the_commands_do(surveyed: Service) -> None:
+    """Clusters, report, findings, and what other labels would change."""
+    client = surveyed.client()
+    label = "pay-prod-1/soak-days=9"
+    for path, command in (
+        ("/clusters", ["get", "clusters"]),
+        (f"/clusters?org={PAY}", ["get", "clusters", "--org", PAY]),
+        ("/clusters?labelSelector=sector=prod", ["get", "clusters", "-l", "sector=prod"]),
+        ("/report", ["upgrades", "report"]),
+        ("/lint", ["upgrades", "lint"]),
+        (f"/what-if?set={label}", ["upgrades", "what-if", "--set", label]),
+    ):
+        said = tidegate(*command, "-o", "json", "--database", "journal.db")
+        assert said.stdout, (command, said.stderr)
+        answer = client.get(path)
+        assert answer.status == 200, answer.text
+        assert steady(answer.json) == steady(json.loads(said.stdout)), path
+
+
+def test_an_owner_sees_the_clusters_of_its_organisation(surveyed: Service) -> None:
+    """And nothing of another: not by list, not by name."""
+    owner = surveyed.client(Role.VIEWER, rollouts=(f"upgrades/prod/{PAY}",))
+    found = owner.get("/clusters").json["items"]
+    assert found
+    assert {each["org"] for each in found} == {PAY}
+    assert owner.get(f"/clusters?org={MAPS}").status == 422
+    for path in ("/report", "/lint", "/status", "/rollouts", "/targets"):
+        assert MAPS not in owner.get(path).text, path
+    stranger = surveyed.client(Role.VIEWER, kinds=("policies",))
+    assert stranger.get("/clusters").json["items"] == []
+
+
+def test_what_cannot_be_read_is_named(surveyed: Service) -> None:
+    """An organisation, a cluster, a label."""
+    client = surveyed.client()
+    assert client.get("/clusters?org=o-paymnts").status == 422
+    assert client.get("/clusters?name=pay-prod-11").status == 404
+    assert client.get("/what-if?set=nonsense").status == 422
+    assert client.get("/what-if?set=a&set=b").status == 422
