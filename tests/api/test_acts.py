@@ -79,14 +79,15 @@ def test_a_dry_run_records_nothing_and_names_the_plan(service: Service) -> None:
         "/freeze/known",
         {**HOLD, "times": {"from": "2099-01-01T00:00:00Z", "to": "2099-01-02T00:00:00Z"}},
     )
-    client.post("/block/known", HOLD)
+    for brake in ("block", "pin"):
+        client.post(f"/{brake}/known", {**HOLD, "scope": {"targets": ["prod-1"]}})
     before = entries(service)
     for route in ACTS:
         name = PARTITION
         body: dict[str, object] = {"reason": "to see"}
         if "groups" in route.body.__struct_fields__:
             body["groups"] = ["stage"]
-        if route.verb in ("hold", "freeze", "block"):
+        if route.verb in ("hold", "freeze", "block", "pin"):
             name, body = "new", {**HOLD}
             if route.verb == "freeze":
                 body["times"] = {"from": "2099-01-01T00:00:00Z", "to": "2099-01-02T00:00:00Z"}
@@ -163,12 +164,12 @@ def test_the_same_request_at_once_is_carried_out_once(service: Service) -> None:
 @pytest.mark.parametrize(
     "path, body, status, said",
     [
-        (APPROVE, {"groups": ["stage"]}, 400, "reason"),
+        (APPROVE, {"groups": ["stage"]}, 400, "reason: is missing"),
         (APPROVE, {"groups": ["stage"], "reason": " "}, 400, "write why"),
         (APPROVE, {"groups": ["stagee"], "reason": "x"}, 404, 'did you mean "stage"?'),
         (APPROVE, {"reason": "x"}, 422, "--group NAME"),
         (APPROVE, {"groups": "stage", "reason": "x"}, 400, "groups"),
-        (APPROVE, {**STAGE, "gruops": []}, 400, "gruops"),
+        (APPROVE, {**STAGE, "gruops": []}, 400, 'did you mean "groups"?'),
         (APPROVE, b"{", 400, "JSON"),
         pytest.param(APPROVE, b'{"reason":' + b"[" * 50_000, 400, "reason", id="deep"),
         pytest.param(APPROVE, b'"' + b"x" * (1 << 20) + b'"', 413, "bytes", id="long"),

@@ -7,6 +7,7 @@ import pytest
 from tests.api.stage import PARTITION, Service
 from tidegate.access.policy_doc import AccessPolicy, read_policy
 from tidegate.access.roles import Caller, Grant, GrantScope, Reached, Right, Role, refusal
+from tidegate.api import login
 from tidegate.api.route_table import ACTS, QUESTIONS
 from tidegate.model.errors import UserError
 
@@ -26,7 +27,8 @@ def test_every_route_for_every_role_and_scope(service: Service, role: Role, scop
     client = service.client(role, **SCOPES[scope])
     inside = scope in INSIDE
     for question in QUESTIONS:
-        answer = client.get(question.path.replace("{name}", PARTITION))
+        more = "?verb=why" if question.path == "/can-i" else ""
+        answer = client.get(question.path.replace("{name}", PARTITION) + more)
         expected = 404 if question.named and not inside else 200
         assert answer.status == expected, (question.path, answer.text)
         if not inside and not question.named:
@@ -117,3 +119,29 @@ def test_a_policy_file_is_checked() -> None:
     for said in ("grants[0].role", 'did you mean "approver"?', '"alice"', "grants[1].subjects"):
         assert said in text
     assert read_policy({}, "x") == AccessPolicy()
+
+
+def test_a_caller_learns_what_it_may(service: Service) -> None:
+    """Yes, or no and why; of what it does not see, nothing."""
+    approver = service.client(Role.APPROVER, groups=("stage",))
+    path = f"/can-i?verb=approve&rollout={PARTITION}"
+    assert approver.get(f"{path}&group=stage").json["allowed"]
+    refused = approver.get(f"{path}&group=prod").json
+    assert (refused["allowed"], "needs the role approver there" in refused["why"]) == (False, True)
+    assert not approver.get("/can-i?verb=hold").json["allowed"]
+    assert approver.get("/can-i?verb=aprove").status == 404
+    other = service.client(Role.ADMIN, kinds=("upgrades",))
+    assert other.get(path).status == 404
+
+
+def test_a_caller_that_asks_too_much_is_refused(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It alone: another is answered."""
+    monkeypatch.setattr(login, "BURST", 3)
+    monkeypatch.setattr(login, "RATE", 1)  # far fewer than are sent in a second
+    eager, other = service.client(), service.client()
+    found = [eager.get("/holds").status for _ in range(5)]
+    assert found[:3] == [200, 200, 200]
+    assert found[-1] == 429
+    assert other.get("/holds").status == 200

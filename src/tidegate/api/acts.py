@@ -26,7 +26,8 @@ from tidegate.app.brakes.request import (
     FreezeTimes,
 )
 from tidegate.app.brakes.scope import BrakeScope
-from tidegate.app.journals import Decision, Journals
+from tidegate.app.callers import targets_of
+from tidegate.app.journals import Journals
 from tidegate.app.plan_tag import plan_rows
 from tidegate.documents.moment import parse_ahead
 from tidegate.journal.brake_state import PARTITION as BRAKES
@@ -214,7 +215,7 @@ def _asked(act: RouteAct[RouteBody], asked: OperatorRequest) -> PreparedAct:
         reach=prepared.report,
         answer=prepared.report,
         rows=plan_rows(one),
-        reached=tuple(_targets(one, asked.groups)),
+        reached=tuple(targets_of(one, asked.groups)),
     )
 
 
@@ -258,20 +259,11 @@ def _braked(act: RouteAct[BrakeBody], request: BrakeRequest) -> PreparedAct:
 
 def _reached(journals: Journals, partitions: Iterable[str]) -> tuple[Reached, ...]:
     every = (journals.read(each) for each in partitions)
-    return tuple(row for one in every if one is not None for row in _targets(one, ()))
+    return tuple(row for one in every if one is not None for row in targets_of(one))
 
 
 def _named(journals: Journals, names: tuple[str, ...]) -> tuple[Reached, ...]:
-    return tuple(row for one in journals.all() for row in _targets(one, ()) if row.target in names)
-
-
-def _targets(one: Decision, groups: tuple[str, ...]) -> Iterable[Reached]:
-    """The targets of a partition, or those of some groups."""
-    labels, keys = one.rules.labels(one.state), {each.name: each.key for each in one.view.groups}
-    for row in one.view.targets:
-        key = keys.get(row.group, row.group)
-        if not groups or key in groups:
-            yield Reached(one.partition, key, row.name, labels.get(row.name, {}))
+    return tuple(row for one in journals.all() for row in targets_of(one) if row.target in names)
 
 
 def _release_rows(reach: BrakeRelease) -> dict[str, str]:

@@ -1,6 +1,7 @@
 """From a request to a typed function and back: login, limits, decoding, headers, errors."""
 
 import asyncio
+import re
 from collections.abc import Callable, Sequence
 from typing import Any, get_origin
 from urllib.parse import quote, urlencode
@@ -28,7 +29,7 @@ from tidegate.api.stream import EventStream, Streams
 from tidegate.app.journals import Journals
 from tidegate.model.errors import TidegateError
 from tidegate.model.json_text import decode_json
-from tidegate.model.problem import nearest
+from tidegate.model.problem import nearest, nearest_or_all
 
 BASE = "/api/v1"
 BODY_MAX = 1 << 20
@@ -238,7 +239,7 @@ def _query(request: Request, query: type[Any]) -> Any:
     try:
         return msgspec.convert(given, query, strict=False)
     except msgspec.ValidationError as error:
-        raise _malformed(error) from None
+        raise _malformed(error, query) from None
 
 
 def _is_list(kind: object) -> bool:
@@ -259,14 +260,26 @@ async def _body(request: Request, kind: type[Any]) -> Any:
     try:
         return decode_json(bytes(raw), kind)
     except msgspec.ValidationError as error:
-        raise _malformed(error) from None
+        raise _malformed(error, kind) from None
     except msgspec.DecodeError as error:
         raise bad_request(f"the body is no JSON: {error}") from None
 
 
-def _malformed(error: msgspec.ValidationError) -> RequestError:
+def _malformed(error: msgspec.ValidationError, kind: type[Any]) -> RequestError:
     """A field that is missing, unknown or of another type: msgspec says which."""
-    text, _, where = str(error).partition(" - at `$.")
-    if where == "reason`":
-        text = "is empty; write why: the journal keeps it"
-    return bad_request(text.replace("Object", "it", 1), where.rstrip("`"))
+    text, _, where = str(error).partition(" - at `$")
+    place = where.rstrip("`").lstrip(".")
+    if place == "reason":
+        return bad_request("is empty; write why: the journal keeps it", place)
+    if missing := _MISSING.fullmatch(text):
+        field = f"{place}.{missing[1]}" if place else missing[1]
+        return bad_request("is missing", field)
+    if unknown := _UNKNOWN.fullmatch(text):
+        names = [each.encode_name for each in msgspec.structs.fields(kind)]
+        hint = "" if place else nearest_or_all(unknown[1], names, "none")
+        return bad_request(f"no such field{'; ' if hint else ''}{hint}", unknown[1])
+    return bad_request(text, place)
+
+
+_MISSING = re.compile(r"Object missing required field `(.*)`")
+_UNKNOWN = re.compile(r"Object contains unknown field `(.*)`")

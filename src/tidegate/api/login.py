@@ -8,8 +8,9 @@ from starlette.requests import Request
 from tidegate.access.policy_doc import AccessPolicy
 from tidegate.access.roles import Caller, grants_of
 from tidegate.access.tokens import PARTITION, PREFIX, TokenState, caller_of, fold_token
-from tidegate.api.problem import unknown_caller
+from tidegate.api.problem import RequestError, unknown_caller
 from tidegate.machine.clock import Clock
+from tidegate.model.time import SECOND, Instant
 from tidegate.store.port import Store
 
 
@@ -31,10 +32,39 @@ class TokenBook:
             return self._state
 
 
+# How many requests a caller may send at once, and in a second after that.
+BURST = 200
+RATE = 100
+# Beyond so many callers, those that sent nothing lately are forgotten.
+CALLERS_MAX = 10_000
+
+
+class CallerRates:
+    """Keeps one caller from taking the service from all others: refuses, where it would wait."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        # When all that a caller has sent would be done, at the rate it is allowed.
+        self._done_at: dict[str, Instant] = {}
+
+    def take(self, actor: str) -> None:
+        """One more request of a caller; RequestError 429 if they are too many."""
+        now, each = self._clock.now(), SECOND // RATE
+        done = Instant(max(self._done_at.get(actor, now), now) + each)
+        if done - now > BURST * each:
+            detail = f"more than {RATE} requests a second; wait a second"
+            headers = {"Retry-After": "1"}
+            raise RequestError(429, "too-many", "Too many requests", detail, headers)
+        if len(self._done_at) >= CALLERS_MAX:
+            self._done_at = {name: at for name, at in self._done_at.items() if at > now}
+        self._done_at[actor] = done
+
+
 class Login:
     """Finds the caller of a request."""
 
     def __init__(self, store: Store, clock: Clock, policy: AccessPolicy) -> None:
+        self._rates = CallerRates(clock)
         self._tokens = TokenBook(store)
         self._clock = clock
         self._policy = policy
@@ -51,6 +81,7 @@ class Login:
         found = await asyncio.to_thread(self._by_token, token.strip())
         if found is None:
             raise unknown_caller("the token is unknown, expired or revoked")
+        self._rates.take(found.actor)
         return found
 
     def _by_token(self, token: str) -> Caller | None:

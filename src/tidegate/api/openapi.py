@@ -131,10 +131,11 @@ def _path(named: bool) -> list[dict[str, Any]]:
 
 
 def _parameters(query: type[RouteQuery], components: dict[str, Any]) -> list[dict[str, Any]]:
-    properties = components.get(query.__name__, {}).get("properties", {})
+    known = components.get(query.__name__, {})
+    needed = known.get("required", ())
     return [
-        {"name": name, "in": "query", "required": False, "schema": schema}
-        for name, schema in properties.items()
+        {"name": name, "in": "query", "required": name in needed, "schema": schema}
+        for name, schema in known.get("properties", {}).items()
     ]
 
 

@@ -87,7 +87,12 @@ class Addressed:
     @property
     def stem(self) -> str:
         """The first part of its path."""
-        return "/" + self.path.strip("/").partition("/")[0]
+        return f"/{self.verb}"
+
+    @property
+    def verb(self) -> str:
+        """What is asked or done, in a word."""
+        return self.path.strip("/").partition("/")[0]
 
 
 @dataclass(frozen=True)
@@ -145,11 +150,6 @@ class ActRoute(Addressed):
         """The type of its body."""
         found: type[RouteBody] = _argument(self.prepare, "act")
         return found
-
-    @property
-    def verb(self) -> str:
-        """What is done, in a word: the first part of its path."""
-        return self.stem.removeprefix("/")
 
     @property
     def summary(self) -> str:

@@ -2,8 +2,39 @@
 
 from tidegate.api.acts import ACTS as SHARED_ACTS
 from tidegate.api.questions import QUESTIONS as SHARED_QUESTIONS
-from tidegate.api.route import ActRoute, QuestionRoute
+from tidegate.api.route import ActRoute, QuestionRoute, RouteQuery, RouteQuestion
+from tidegate.app.callers import PermissionReport, permission
 from tidegate.kinds.upgrades.api.questions import UPGRADE_QUESTIONS
+from tidegate.model.errors import NotFoundError
+from tidegate.model.problem import nearest_or_all
 
-QUESTIONS: tuple[QuestionRoute, ...] = (*SHARED_QUESTIONS, *UPGRADE_QUESTIONS)
 ACTS: tuple[ActRoute, ...] = SHARED_ACTS
+
+
+class PermissionQuery(RouteQuery, frozen=True):
+    """What a caller would like to do, and to what."""
+
+    # The first word of a path: approve, hold, why.
+    verb: str
+    # A rollout; empty: everything.
+    rollout: str = ""
+    group: tuple[str, ...] = ()
+
+
+def can_i(ask: RouteQuestion[PermissionQuery]) -> PermissionReport:
+    """Whether the caller may do something, and if not, why."""
+    query = ask.query
+    rights = {each.verb: each.right for each in QUESTIONS} | {
+        each.verb: each.right for each in ACTS
+    }
+    if query.verb not in rights:
+        raise NotFoundError("verb", query.verb, nearest_or_all(query.verb, sorted(rights)))
+    one = ask.journals.find(query.rollout) if query.rollout else None
+    return permission(ask.caller, query.verb, rights[query.verb], one, query.group)
+
+
+QUESTIONS: tuple[QuestionRoute, ...] = (
+    *SHARED_QUESTIONS,
+    *UPGRADE_QUESTIONS,
+    QuestionRoute("/can-i", can_i, (PermissionReport,)),
+)

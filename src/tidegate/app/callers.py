@@ -1,6 +1,9 @@
 """Which caller asks, how it is known, and what it may."""
 
-from tidegate.access.roles import Caller
+from collections.abc import Iterable
+
+from tidegate.access.roles import Caller, Reached, Right, refusal
+from tidegate.app.journals import Decision
 from tidegate.model.document import Document
 
 
@@ -12,6 +15,36 @@ class CallerReport(Document, frozen=True, kw_only=True):
     roles: tuple[str, ...]
     # Whether nothing is kept from it.
     sees_everything: bool
+
+
+class PermissionReport(Document, frozen=True, kw_only=True):
+    """Whether a caller may do something, and if not, why."""
+
+    actor: str
+    verb: str
+    # A partition, or everything.
+    what: str
+    allowed: bool
+    why: str = ""
+
+
+def permission(
+    caller: Caller, verb: str, right: Right, one: Decision | None, groups: tuple[str, ...]
+) -> PermissionReport:
+    """Whether a caller may do something to a partition, or to some of its groups; None: to all."""
+    reached = None if one is None else tuple(targets_of(one, groups))
+    why = refusal(caller, right, reached, verb)
+    what = "everything" if one is None else ", ".join((one.partition, *groups))
+    return PermissionReport(actor=caller.actor, verb=verb, what=what, allowed=not why, why=why)
+
+
+def targets_of(one: Decision, groups: tuple[str, ...] = ()) -> Iterable[Reached]:
+    """The targets of a partition, or those of some groups, as grants see them."""
+    labels, keys = one.rules.labels(one.state), {each.name: each.key for each in one.view.groups}
+    for row in one.view.targets:
+        key = keys.get(row.group, row.group)
+        if not groups or key in groups:
+            yield Reached(one.partition, key, row.name, labels.get(row.name, {}))
 
 
 def caller_report(caller: Caller) -> CallerReport:

@@ -117,6 +117,7 @@ _RUN: Table = {
     "serve": ("tidegate.cli.worker.serve:serve", "`run` plus an HTTP API, probes and metrics"),
     "login": ("tidegate.cli.access.login:login", "Ask a service instead of a journal"),
     "context": ("tidegate.cli.access.login:context", "Choose which service commands ask"),
+    "auth": ("tidegate.cli.access.permission:auth", "Ask a service what you may do"),
     "token": ("tidegate.cli.access.tokens:token", "Create, list and revoke API tokens"),
     "config": ("tidegate.cli.config:config", "Show the settings and where each comes from"),
     "journal": ("tidegate.cli.journal:journal", "Show, verify, export and compact the journal"),

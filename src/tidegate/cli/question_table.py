@@ -113,7 +113,7 @@ READS = frozenset(
     (
         "status", "get rollouts", "get shards", "get clusters", "get promotions", "get holds",
         "get freezes", "get blocks", "get expedites", "get pins", "get claims", "show", "why",
-        "token list", "context list",
+        "token list", "context list", "auth can-i",
         "when", "logs", "validate", "plan", "plan upgrades", "diff", "pending", "config view",
         "upgrades policy get", "upgrades sectors get", "upgrades version-blocks get",
         "upgrades inheritance get", "upgrades gates get", "upgrades report", "upgrades lint",

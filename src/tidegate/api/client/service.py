@@ -53,8 +53,9 @@ class ServiceClient:
 
     def get(self, path: str, query: Mapping[str, object], *kinds: type[D]) -> D:
         """The answer to a question; of a list, all its parts."""
-        wanted = {key: value for key, value in query.items() if value not in ("", None)}
-        where = f"{BASE}{quote(path)}" + (f"?{urlencode(wanted)}" if wanted else "")
+        wanted = {key: value for key, value in query.items() if value not in ("", None, ())}
+        asked = urlencode(wanted, doseq=True)
+        where = f"{BASE}{quote(path)}" + (f"?{asked}" if asked else "")
         first = self._ask("GET", where, None, {}, kinds)
         found, link = first.document, first.link
         while link:

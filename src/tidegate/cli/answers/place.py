@@ -19,6 +19,7 @@ from tidegate.model.time import Instant
 from tidegate.settings.settings import Settings, revealed
 
 if TYPE_CHECKING:
+    from tidegate.api.client.service import ServiceClient
     from tidegate.cli.answers.contexts import ServiceContext
 
 Function = Callable[..., Any]
@@ -63,17 +64,26 @@ def answering(
     A journal that is named beside a service that was logged in to wins; one named beside --server
     is a mistake.
     """
-    service = _service(place)
-    if service is None:
+    client = service_client(place)
+    if client is None:
         with opened(place.database, writes=writes, creates=creates) as store:
             yield JournalAnswers(store, at)
         return
     if at is not None:
         raise click.UsageError("--at is for a journal on this machine; a service decides for now")
-    from tidegate.api.client.service import ServiceClient
     from tidegate.cli.answers.service import ServiceAnswers
 
-    yield ServiceAnswers(ServiceClient(service.server, service.token))
+    yield ServiceAnswers(client)
+
+
+def service_client(place: AnswerPlace) -> "ServiceClient | None":
+    """A client of the service to ask; None: the journal on this machine."""
+    service = _service(place)
+    if service is None:
+        return None
+    from tidegate.api.client.service import ServiceClient
+
+    return ServiceClient(service.server, service.token)
 
 
 def _service(place: AnswerPlace) -> "ServiceContext | None":
