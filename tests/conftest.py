@@ -6,6 +6,7 @@ states of tests/sim find by number.
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 from collections.abc import Iterator
@@ -34,6 +35,18 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 settings.load_profile("sized")
+
+# Garbage is looked for this seldom: the tests' own objects are few beside those of all modules and
+# items, and to walk through those again and again took a tenth of the time of all tests.
+GARBAGE_AFTER = 20_000
+gc.set_threshold(GARBAGE_AFTER, 10, 10)
+
+
+def pytest_collection_finish() -> None:
+    """What was imported and collected stays to the end: it is not searched for garbage any more."""
+    gc.collect()
+    gc.freeze()
+
 
 # The settings of a Tidegate that this shell uses are not those of the commands under test.
 _OF_THE_TESTS = ("TIDEGATE_TESTS", "TIDEGATE_REWRITE")

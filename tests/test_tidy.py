@@ -66,6 +66,20 @@ REGISTRY_HOST = re.compile(
 )
 
 
+Named = ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
+
+
+@dataclass
+class Nodes:
+    """The parts of a module that checks ask for, collected in one walk."""
+
+    imports: list[ast.Import | ast.ImportFrom]
+    named: list[Named]
+    calls: list[ast.Call]
+    # Where texts are: first line, column in bytes, last line, column in bytes.
+    texts: list[tuple[int, int, int, int]]
+
+
 @dataclass
 class Source:
     """One file by its path from the root, parsed when first asked for."""
@@ -76,6 +90,30 @@ class Source:
     @cached_property
     def tree(self) -> ast.Module:
         return ast.parse(self.text, self.path)
+
+    @cached_property
+    def nodes(self) -> Nodes:
+        found = Nodes([], [], [], [])
+        for node in ast.walk(self.tree):
+            match node:
+                case ast.Import() | ast.ImportFrom():
+                    found.imports.append(node)
+                case ast.ClassDef() | ast.FunctionDef() | ast.AsyncFunctionDef():
+                    found.named.append(node)
+                case ast.Call():
+                    found.calls.append(node)
+                case ast.Constant(value=str() | bytes()) | ast.JoinedStr():
+                    found.texts.append(
+                        (
+                            node.lineno,
+                            node.col_offset,
+                            node.end_lineno or node.lineno,
+                            node.end_col_offset or node.col_offset,
+                        )
+                    )
+                case _:
+                    pass
+        return found
 
     def inside(self, folder: str) -> bool:
         return self.path.startswith(f"{folder}/")
@@ -90,11 +128,11 @@ Check = Callable[[Source], Iterator[str]]
 def imports(source: Source) -> Iterator[tuple[int, str]]:
     """Every imported name with its line, absolute and dotted: `from a import b` is `a.b`."""
     package = PurePosixPath(source.path.removeprefix("src/")).parent.parts
-    for node in ast.walk(source.tree):
+    for node in source.nodes.imports:
         if isinstance(node, ast.Import):
             for alias in node.names:
                 yield node.lineno, alias.name
-        elif isinstance(node, ast.ImportFrom):
+        else:
             climbed = package[: len(package) - node.level + 1] if node.level else ()
             module = ".".join((*climbed, *((node.module,) if node.module else ())))
             for alias in node.names:
@@ -108,12 +146,12 @@ def within(name: str, packages: Iterable[str]) -> bool:
 def local_names(source: Source) -> dict[str, str]:
     """What a name bound by an import stands for: `import time as t` gives t -> time."""
     names = {}
-    for node in ast.walk(source.tree):
+    for node in source.nodes.imports:
         if isinstance(node, ast.Import):
             for alias in node.names:
                 top = alias.name.partition(".")[0]
                 names[alias.asname or top] = alias.name if alias.asname else top
-        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+        elif node.module and not node.level:
             for alias in node.names:
                 names[alias.asname or alias.name] = f"{node.module}.{alias.name}"
     return names
@@ -160,8 +198,8 @@ def core_builtins(source: Source) -> Iterator[str]:
 
 
 def calls(source: Source, names: frozenset[str]) -> Iterator[tuple[int, str]]:
-    for node in ast.walk(source.tree):
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in names:
+    for node in source.nodes.calls:
+        if isinstance(node.func, ast.Name) and node.func.id in names:
             yield node.lineno, node.func.id
 
 
@@ -169,6 +207,8 @@ def wall_clock(source: Source) -> Iterator[str]:
     if source.path == WALL_CLOCK_MODULE:
         return
     names = local_names(source)
+    if not any(within(name, ("time", "datetime")) for name in names.values()):
+        return
     for node in ast.walk(source.tree):
         if not isinstance(node, ast.Name | ast.Attribute):
             continue
@@ -187,7 +227,7 @@ def vague_modules(source: Source) -> Iterator[str]:
 
 
 def vague_classes(source: Source) -> Iterator[str]:
-    for node in ast.walk(source.tree):
+    for node in source.nodes.named:
         if isinstance(node, ast.ClassDef) and (suffix := VAGUE_CLASS.search(node.name)):
             yield source.finding(
                 node.lineno,
@@ -476,14 +516,33 @@ def pages() -> list[Path]:
 
 def prose(source: Source) -> Iterator[str]:
     """What people wrote for people in a module: docstrings, comments, names of tests."""
-    for node in ast.walk(source.tree):
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-            yield ast.get_docstring(node) or ""
-            if not isinstance(node, ast.Module) and node.name.startswith("test_"):
-                yield node.name.replace("_", " ")
-    for token in tokenize.generate_tokens(io.StringIO(source.text).readline):
-        if token.type == tokenize.COMMENT:
-            yield token.string
+    yield ast.get_docstring(source.tree) or ""
+    for node in source.nodes.named:
+        yield ast.get_docstring(node) or ""
+        if node.name.startswith("test_"):
+            yield node.name.replace("_", " ")
+    yield from comments(source)
+
+
+def comments(source: Source) -> Iterator[str]:
+    """What follows the first # of a line that is in no text; to ask `tokenize` takes long."""
+    texts = source.nodes.texts
+    for number, line in enumerate(source.text.split("\n"), start=1):
+        at = line.find("#")
+        if at < 0:
+            continue
+        # A line has few texts, and all but a few lines none that began before it.
+        here = [text for text in texts if text[0] <= number <= text[2]]
+        while at >= 0:
+            column = len(line[:at].encode())
+            if not any(first <= (number, column) < last for first, last in map(_ends, here)):
+                yield line[at:]
+                break
+            at = line.find("#", at + 1)
+
+
+def _ends(text: tuple[int, int, int, int]) -> tuple[tuple[int, int], tuple[int, int]]:
+    return text[:2], text[2:]
 
 
 def long_subjects(subjects: Iterable[str]) -> list[str]:
@@ -550,6 +609,26 @@ def test_the_checks_of_words_can_fail() -> None:
     assert not participle_modules(["src/tidegate/cli/soak.py", f"a/{min(PARTICIPLES)}.py"])
     assert long_subjects(["x" * (SUBJECT_MAX + 1)])
     assert not long_subjects(["x" * SUBJECT_MAX])
+
+
+NASTY = """x = "#1"  # a "comment" # of one
+y = f"{x}#2" '#3'
+z = b'''
+# in a text
+'''  # é # after it
+é = "é#"; w = r"\\#"  # last
+"""
+
+
+@pytest.mark.parametrize(
+    "text", [NASTY, Path(__file__).read_text(encoding="utf-8")], ids=["nasty", "this file"]
+)
+def test_comments_are_what_the_tokenizer_says(text: str) -> None:
+    """A # in a text is none."""
+    tokens = tokenize.generate_tokens(io.StringIO(text).readline)
+    expected = [token.string for token in tokens if token.type == tokenize.COMMENT]
+    assert len(expected) >= 3
+    assert list(comments(Source("x.py", text))) == expected
 
 
 # fmt: off
