@@ -11,7 +11,7 @@ import msgspec
 
 from bench.fleet import NOW, SHARED, Fleet, lay_out
 from bench.table import Report, count, draw, figure, times
-from bench.timing import PASSES, Best, Effort, best_ms
+from bench.timing import Best, Effort, best_ms
 from tidegate.kinds.rollouts.core.compat import rules as compat
 from tidegate.kinds.rollouts.core.decide import decide
 
@@ -31,7 +31,7 @@ class Row(msgspec.Struct, frozen=True):
 def run(effort: Effort, say: Callable[[str], None]) -> Report:
     """Measure every scenario that both know."""
     best = Best()
-    for _, scenario, size in product(range(PASSES), SHARED, effort.sizes):
+    for _, scenario, size in product(range(effort.passes), SHARED, effort.sizes):
         say(f"compat: {size:,} targets, {scenario.name}")
         best.note(size, scenario.name, _times(lay_out(scenario, size), effort.patience_s))
     rows = [_row(size, name, ms) for size, name, ms in best.rows()]

@@ -15,7 +15,7 @@ from bench import recorded
 from bench.fleet import NOW, SHARED, Fleet, lay_out
 from bench.library import Timing, build_peer, run_peer
 from bench.table import NOTHING, Report, count, draw, figure, times
-from bench.timing import PASSES, Best, Effort, best_ms
+from bench.timing import Best, Effort, best_ms
 from tidegate.kinds.rollouts.core.decide import decide
 from tidegate.model.target import State
 
@@ -57,7 +57,7 @@ def run(effort: Effort, say: Callable[[str], None]) -> Report:
     peers: dict[tuple[int, str], Timing] = {}
     # Nothing is recorded of smaller ones.
     sizes = recorded.SIZES[:1] if effort.smoke else effort.sizes
-    for turn, scenario, size in product(range(PASSES), SHARED, sizes):
+    for turn, scenario, size in product(range(effort.passes), SHARED, sizes):
         key = (size, scenario.name)
         say(f"peer: {size:,} targets, {scenario.name}")
         ms, changing[key] = _ours(lay_out(scenario, size), effort.patience_s)

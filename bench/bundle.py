@@ -22,7 +22,7 @@ from referencing import Registry, Resource
 
 from bench.bundle_files import write_bundle
 from bench.table import Report, count, draw, figure, times
-from bench.timing import PASSES, Effort, best_ms
+from bench.timing import Effort, best_ms
 from tidegate.bundle.catalogue import catalogue
 from tidegate.bundle.reader import read_bundle
 from tidegate.documents import plain_yaml
@@ -58,17 +58,18 @@ def run(effort: Effort, say: Callable[[str], None]) -> Report:
     rows = []
     for size in (size for size in SIZES if size <= effort.sizes[-1]):
         with tempfile.TemporaryDirectory() as folder:
-            rows.append(_measured(Path(folder), size, effort.patience_s, say))
+            rows.append(_measured(Path(folder), size, effort, say))
     return Report(rows, [_table(rows)])
 
 
-def _measured(folder: Path, size: int, patience_s: float, say: Callable[[str], None]) -> Row:
+def _measured(folder: Path, size: int, effort: Effort, say: Callable[[str], None]) -> Row:
     bundle, cache = folder / "bundle", folder / "cache.db"
     write_bundle(bundle, size)
     validators = _validators()
+    patience_s, rounds = effort.patience_s, 1 if effort.smoke else ROUNDS
     best = dict.fromkeys(("peer", "cold"), float("inf"))
     wall = dict(best)
-    for _ in range(PASSES):
+    for _ in range(effort.passes):
         for name, work, shared in (
             ("peer", lambda: _peer(bundle, validators), lambda: _peer(bundle, validators)),
             ("cold", lambda: _cold(bundle, cache, 1), lambda: _cold(bundle, cache, None)),
@@ -76,7 +77,7 @@ def _measured(folder: Path, size: int, patience_s: float, say: Callable[[str], N
             say(f"bundle: {size:,} files, {name}")
             best[name] = min(best[name], best_ms(work, patience_s))
             say(f"bundle: {size:,} files, {name}, wall")
-            wall[name] = min(wall[name], _best_wall_ms(shared))
+            wall[name] = min(wall[name], _best_wall_ms(shared, rounds))
     say(f"bundle: {size:,} files, warm")
     return Row(
         files=size,
@@ -88,13 +89,13 @@ def _measured(folder: Path, size: int, patience_s: float, say: Callable[[str], N
         cold_wall_ms=wall["cold"],
         wall_ratio=wall["peer"] / wall["cold"],
         warm_ms=best_ms(lambda: _ours(bundle, cache), patience_s),
-        warm_wall_ms=_best_wall_ms(lambda: _ours(bundle, cache)),
+        warm_wall_ms=_best_wall_ms(lambda: _ours(bundle, cache), rounds),
     )
 
 
-def _best_wall_ms(work: Callable[[], object]) -> float:
+def _best_wall_ms(work: Callable[[], object], rounds: int) -> float:
     best = float("inf")
-    for _ in range(ROUNDS):
+    for _ in range(rounds):
         gc.collect()
         started_at = time.perf_counter()
         work()

@@ -18,7 +18,7 @@ import msgspec
 
 from bench.bundle_files import SHA, write_bundle
 from bench.table import Report, count, draw, figure, times
-from bench.timing import PASSES, Effort, children_s
+from bench.timing import Effort, children_s
 from tidegate.git.client.repository import open_repository
 
 SIZES = (100, 1_000, 10_000)
@@ -57,8 +57,8 @@ def run(effort: Effort, say: Callable[[str], None]) -> Report:
             bare = bare_repository(Path(folder), size)
             for change in TEXTS:
                 say(f"commit: {size:,} files, {change}")
-                rounds = ROUNDS if size < SIZES[-1] else 1
-                rows.append(_measured(bare, size, change, rounds))
+                rounds = 1 if effort.smoke or size == SIZES[-1] else ROUNDS
+                rows.append(_measured(bare, size, change, effort.passes * rounds))
     return Report(rows, [_table(rows)])
 
 
@@ -84,7 +84,7 @@ def bare_repository(folder: Path, size: int, more: Mapping[str, str] | None = No
 def _measured(bare: Path, size: int, change: str, rounds: int) -> Row:
     best: dict[str, Spent] = {}
     text, numbers = TEXTS[change], counting()
-    for _ in range(PASSES * rounds):
+    for _ in range(rounds):
         for name, work in (("peer", _peer), ("ours", _ours)):
             # No two rounds make the same change, so none finds it done.
             new = f"{change}-{name}-{next(numbers)}"

@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 
 from bench.table import Report, count, draw, figure, times
-from bench.timing import PASSES, Best, Effort, best_ms, new_memory
+from bench.timing import Best, Effort, best_ms, new_memory
 from tidegate.kinds.integrations.core.objects.changes import changes_of
 from tidegate.kinds.integrations.core.sharding.model import (
     Integration,
@@ -63,11 +63,11 @@ def run(effort: Effort, say: Callable[[str], None]) -> Report:
     for size in (size for size in SIZES if size <= max(SIZES[0], effort.sizes[-1] // 10)):
         for runs in VERBS:
             say(f"estate: {size:,} shards, runs {runs}")
-            rows.append(_measured(size, runs, effort.patience_s))
+            rows.append(_measured(size, runs, effort))
     return Report(rows, [_table(rows)])
 
 
-def _measured(size: int, runs: str, patience_s: float) -> Row:
+def _measured(size: int, runs: str, effort: Effort) -> Row:
     estate, seen = _estate(size), _seen(size, runs)
     manifests = _rendered(estate)
     encode = msgspec.json.Encoder().encode
@@ -77,14 +77,14 @@ def _measured(size: int, runs: str, patience_s: float) -> Row:
     )
     del found
     best = Best()
-    for _ in range(PASSES):
+    for _ in range(effort.passes):
         for part, work in (
             ("compute", lambda: _estate(size)),
             ("render", lambda: _rendered(estate)),
             ("plan", lambda: changes_of(estate, seen)),
             ("floor", lambda: [encode(each) for each in manifests]),
         ):
-            best.note(size, runs, {part: best_ms(work, patience_s)})
+            best.note(size, runs, {part: best_ms(work, effort.patience_s)})
     ((_, _, ms),) = best.rows()
     # Of a shard it is the same at every size, and tracing a plan takes long.
     memory = new_memory(lambda: changes_of(_estate(size), seen)) if size < SIZES[-1] else None

@@ -11,7 +11,7 @@ from itertools import product
 import msgspec
 
 from bench.table import Report, count, draw, figure, times
-from bench.timing import PASSES, Best, Effort, best_ms
+from bench.timing import Best, Effort, best_ms
 from tidegate.kinds.policies.core.placement import (
     DeclaredGroup,
     Placement,
@@ -43,7 +43,7 @@ def run(effort: Effort, say: Callable[[str], None]) -> Report:
     """Measure every way to group at every size."""
     best = Best()
     groups: dict[tuple[int, str], int] = {}
-    for _, size in product(range(PASSES), effort.sizes):
+    for _, size in product(range(effort.passes), effort.sizes):
         for name, form in _ways(size).items():
             say(f"placement: {size:,} clusters, {name}")
             best.note(size, name, {"cpu": best_ms(form, effort.patience_s)})

@@ -15,7 +15,7 @@ import msgspec
 
 from bench.commit import SIZES, Spent, bare_repository, git, spent
 from bench.table import Report, count, draw, figure, times
-from bench.timing import PASSES, Effort
+from bench.timing import Effort
 from tidegate.git.client.repository import open_repository
 from tidegate.kinds.promotions.files.declared import promotions
 from tidegate.kinds.promotions.files.files import Files
@@ -59,14 +59,14 @@ def run(effort: Effort, say: Callable[[str], None]) -> Report:
     for size in (size for size in SIZES if size <= effort.sizes[-1]):
         with tempfile.TemporaryDirectory() as folder:
             say(f"promotion: {size:,} files")
-            rows.append(_measured(bare_repository(Path(folder), size, PLACES), size))
+            rows.append(_measured(bare_repository(Path(folder), size, PLACES), size, effort.passes))
     return Report(rows, [_table(rows)])
 
 
-def _measured(bare: Path, size: int) -> Row:
+def _measured(bare: Path, size: int, passes: int) -> Row:
     numbers = counting()
     plan = commit = peer = Spent(float("inf"), float("inf"))
-    for _ in range(PASSES):
+    for _ in range(passes):
         made: dict[str, bytes | None] = {}
         plan = _least(plan, spent(lambda made=made: made.update(_plan(bare))))  # type: ignore[misc]
         new = f"ours-{next(numbers)}"

@@ -12,7 +12,7 @@ import msgspec
 
 from bench.fleet import NOW, OURS, WORST, Fleet, lay_out
 from bench.table import Report, count, draw, figure, times
-from bench.timing import PASSES, Best, Effort, NewMemory, best_ms, new_memory
+from bench.timing import Best, Effort, NewMemory, best_ms, new_memory
 from tidegate.kinds.rollouts.core.decide import RolloutPlan, decide
 from tidegate.kinds.rollouts.core.world import RolloutWorld
 from tidegate.kinds.rollouts.wire.rollout_answer import answer_rollout
@@ -40,7 +40,7 @@ def run(effort: Effort, say: Callable[[str], None]) -> Report:
     """Measure every scenario at every size."""
     best = Best()
     memory: dict[tuple[int, str], NewMemory] = {}
-    for _, scenario, size in product(range(PASSES), (*OURS, WORST), effort.sizes):
+    for _, scenario, size in product(range(effort.passes), (*OURS, WORST), effort.sizes):
         say(f"rollout: {size:,} targets, {scenario.name}")
         fleet = lay_out(scenario, size)
         best.note(size, scenario.name, _times(fleet, effort.patience_s))

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from bench.table import NOTHING, Report, count, draw, figure, times
-from bench.timing import PASSES, Best, Effort, best_ms
+from bench.timing import Best, Effort, best_ms
 from tidegate.documents.line import fields_of
 from tidegate.documents.reader import Reader
 from tidegate.kinds.upgrades.core import compat
@@ -73,7 +73,7 @@ def run(effort: Effort, say: Callable[[str], None]) -> Report:
     """Measure the rules, and the rules with their reading and writing."""
     sizes = [size for size in SIZES if size <= max(effort.sizes)]
     best = Best()
-    for _, size in product(range(PASSES), sizes):
+    for _, size in product(range(effort.passes), sizes):
         for name, way in _ways(size).items():
             say(f"upgrades: {size:,} clusters, {name}")
             best.note(size, name, {"cpu": best_ms(way, effort.patience_s)})

@@ -1,7 +1,6 @@
 """Every section of the benchmark runs, at its smallest size: `make bench` is seldom run whole."""
 
 import gc
-from collections.abc import Iterator
 
 import pytest
 
@@ -12,12 +11,10 @@ _REAL = {"kube"}
 
 
 @pytest.fixture(autouse=True)
-def _frozen() -> Iterator[None]:
+def _frozen() -> None:
     """Garbage is collected before every measurement: what the tests keep is none."""
     gc.collect()
     gc.freeze()
-    yield
-    gc.unfreeze()
 
 
 @pytest.mark.parametrize("section", sorted(set(SECTIONS) - _REAL))
