@@ -7,6 +7,8 @@ from pathlib import Path
 
 ADA = ("Ada", "ada@example.com")
 BOB = ("Bob", "bob@example.com")
+# Nothing is cleaned up behind a test: git would start a process for it after every commit.
+_SETTINGS = ("-c", "init.defaultBranch=main", "-c", "maintenance.auto=false", "-c", "gc.auto=0")
 
 
 def git(
@@ -18,7 +20,7 @@ def git(
         env |= {f"GIT_{role}_NAME": who[0], f"GIT_{role}_EMAIL": who[1]}
         env |= {f"GIT_{role}_DATE": at} if at else {}
     done = subprocess.run(
-        ["git", "-C", str(folder), "-c", "init.defaultBranch=main", *arguments],
+        ["git", "-C", str(folder), *_SETTINGS, *arguments],
         env={**env, "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"},
         input=given.encode(),
         capture_output=True,
@@ -47,6 +49,17 @@ def commit(
     write(folder, files)
     git(folder, "add", "-A")
     git(folder, "commit", "-q", "--allow-empty", "-m", message, who=who, at=at)
+    return _head(folder)
+
+
+def _head(folder: Path) -> str:
+    """Read as git has just written it; `git` is asked where that is done in another way."""
+    own = folder / ".git"
+    if own.is_dir():
+        head = (own / "HEAD").read_text().strip()
+        name = own / head.removeprefix("ref: ")
+        if head.startswith("ref: ") and name.is_file():
+            return name.read_text().strip()
     return git(folder, "rev-parse", "HEAD")
 
 

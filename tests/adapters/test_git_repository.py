@@ -10,6 +10,13 @@ import pytest
 
 from tests.git_repos import ADA, BOB, clone, commit, git, push_change, remote
 from tidegate.git.client.address import cleaned
+from tidegate.git.client.kept import (
+    BLOB_BYTES_MAX,
+    BYTES_MAX,
+    FACTS_MAX,
+    KeptContents,
+    KeptFacts,
+)
 from tidegate.git.client.mirror import open_mirror
 from tidegate.git.client.process import Git
 from tidegate.git.client.repository import GitRepository, open_repository
@@ -101,6 +108,63 @@ def test_it_reads_what_the_remote_has(repository: GitRepository, bare: Path) -> 
         (path, content if isinstance(FILES[path], bytes) else content.decode())
         for path, content in repository.read(tip, asked)
     ] == wanted
+
+
+def test_what_was_read_before_is_read_again_in_the_order_asked_for(
+    repository: GitRepository,
+) -> None:
+    """Some contents are known and some are not; one may be asked for twice, or none at all."""
+    tip = repository.tip()
+    every = list(repository.files(tip))
+    alone = {path: dict(repository.read(tip, [path]))[path] for path in every[1::2]}
+    asked = [*reversed(every), every[0], *every[1:3]]
+    read = list(repository.read(tip, asked))
+    assert [path for path, _ in read] == asked
+    wanted = {
+        path: text if isinstance(text, bytes) else text.encode() for path, text in FILES.items()
+    }
+    assert all(content == wanted[path] for path, content in read)
+    assert alone.items() <= wanted.items()
+    assert list(repository.read(tip, [])) == []
+
+
+def test_contents_are_kept_up_to_a_size() -> None:
+    """Small ones are, large ones are not, and those that are too many make room for the next."""
+    kept = KeptContents()
+    kept.keep("small", b"x")
+    kept.keep("large", bytes(BLOB_BYTES_MAX + 1))
+    assert kept.of(["small", "large", "other"]) == {"small": b"x"}
+    each = bytes(BLOB_BYTES_MAX)
+    for number in range(BYTES_MAX // BLOB_BYTES_MAX):
+        kept.keep(str(number), each)
+    assert set(kept.of(["small", "0", "last"])) < {"small", "0"}
+    facts: KeptFacts[int, str] = KeptFacts()
+    for number in range(FACTS_MAX + 1):
+        facts.keep(number, "")
+    assert list(facts) == [FACTS_MAX]
+
+
+@pytest.mark.parametrize(
+    "settings, address",
+    [
+        ((), "https://example.com/a.git"),
+        (("remote.origin.url", "https://example.com/b.git"), "https://example.com/a.git"),
+        (("url.https://mirror.example.com/.insteadOf", "https://example.com/"),
+            "https://mirror.example.com/a.git"),
+        (("url.https://push.example.com/.pushInsteadOf", "https://example.com/"),
+            "https://example.com/a.git"),
+    ],
+)  # fmt: skip
+def test_the_address_of_a_remote_is_what_git_says(
+    settings: tuple[str, ...], address: str, tmp_path: Path
+) -> None:
+    """However many addresses it has, and whatever rewrites them."""
+    git(tmp_path, "init", "-q", ".")
+    git(tmp_path, "remote", "add", "origin", "https://example.com/a.git")
+    if settings:
+        git(tmp_path, "config", "--add", *settings)
+    repository = open_repository(tmp_path)
+    assert repository.url == address == git(tmp_path, "remote", "get-url", "origin")
 
 
 def test_it_finds_a_text_in_text_files(repository: GitRepository) -> None:

@@ -7,7 +7,7 @@ another. Errors of git are shown without any credentials.
 import os
 import signal
 import subprocess
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from itertools import islice
 from pathlib import Path
@@ -92,14 +92,18 @@ class Git:
         """What may be seen of a text."""
         return cleaned(said, *self.hidden)
 
-    def contents(self, blobs: Iterable[tuple[str, str]]) -> Iterator[tuple[str, bytes]]:
-        """The bytes of blobs with their names, in the given order, by one process."""
+    def contents(
+        self, blobs: Iterable[tuple[str, str]]
+    ) -> Generator[tuple[str, bytes], None, None]:
+        """The bytes of blobs with their names, in the given order, by one process, if any."""
         waiting = iter(blobs)
+        if not (batch := list(islice(waiting, BATCH))):
+            return
         with self._started(("cat-file", "--batch"), subprocess.DEVNULL) as process:
             asking, answers = process.stdin, process.stdout
             assert asking is not None
             assert answers is not None
-            while batch := list(islice(waiting, BATCH)):
+            while batch:
                 asking.write("".join(f"{blob}\n" for _, blob in batch).encode())
                 asking.flush()
                 for name, _ in batch:
@@ -107,6 +111,7 @@ class Git:
                     if len(head) != 3:
                         raise OutsideError(f"git has no content for {shorten(name)}")
                     yield name, answers.read(int(head[2]) + 1)[:-1]
+                batch = list(islice(waiting, BATCH))
 
     @contextmanager
     def _started(

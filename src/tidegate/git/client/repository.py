@@ -7,12 +7,15 @@ for all that is asked, not file by file.
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import closing
 from functools import cached_property
 from pathlib import Path
 
 from tidegate.git.client import history
 from tidegate.git.client.commit_writer import commit_files
+from tidegate.git.client.kept import KeptContents, KeptFacts
 from tidegate.git.client.process import NETWORK_S, OUTSIDE, Git, decoded
+from tidegate.git.client.repository_settings import RepositorySettings
 from tidegate.git.client.revert import undoing
 from tidegate.git.client.tree_entries import TreeEntry, listing
 from tidegate.git.port import Ancestry, Commit
@@ -23,22 +26,37 @@ from tidegate.model.problem import Problem, nearest_or_all
 # Listings kept: a change is worked out of one commit and held against another.
 LISTINGS_KEPT = 4
 _FULL = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+Pair = tuple[str, str]
 
 
 class GitRepository:
     """One repository on this machine, and the remote it belongs to."""
 
-    def __init__(self, git: Git, remote: str, *, ours: bool = False, prefix: str = "") -> None:
+    def __init__(
+        self,
+        git: Git,
+        remote: str,
+        *,
+        ours: bool = False,
+        prefix: str = "",
+        settings: RepositorySettings | None = None,
+    ) -> None:
         self._git = git
+        self._settings = settings or RepositorySettings(git)
         self._prefix = prefix
         # Empty: there is none.
         self._remote = remote
         # In a mirror, names are those of the remote; in a clone, the user's own come first.
         self._ours = ours
+        # What is known of commits and contents by their full names: none of it ever changes.
         self._listings: dict[str, dict[str, TreeEntry]] = {}
-        self._address = git.line("remote", "get-url", remote) if remote else ""
+        self._contents = KeptContents()
+        self._commits: KeptFacts[str, str] = KeptFacts()
+        self._ancestry: KeptFacts[Pair, Ancestry] = KeptFacts()
+        self._between: KeptFacts[Pair, tuple[Commit, ...]] = KeptFacts()
+        self._address = self._settings.address(remote) if remote else ""
         # A remote with another push address is read at that address.
-        elsewhere = git.line("config", f"remote.{remote}.pushurl") if remote else ""
+        elsewhere = self._settings.value(f"remote.{remote}.pushurl") if remote else ""
         self._asked = elsewhere or remote
         git.hidden |= {self._address, elsewhere} - {""}
 
@@ -98,7 +116,7 @@ class GitRepository:
         """A clone's own names come before its remote's, as for git; in a mirror the remote's."""
         there = f"refs/remotes/{self._remote}/{revision}" if self._remote else ""
         tried = (there, revision) if self._ours else (revision, there)
-        if found := next(filter(None, (self._name(each) for each in tried if each)), ""):
+        if found := self._first_name([each for each in tried if each]):
             return found
         where = f"no commit of {self.url or self._git.folder}"
         raise _wrong(revision, where, "name a branch, a tag or a commit of it")
@@ -108,13 +126,25 @@ class GitRepository:
         return {path: each.blob for path, each in self._listed(commit).items() if each.regular}
 
     def read(self, commit: str, paths: Iterable[str]) -> Iterator[tuple[str, bytes]]:
-        """Contents by one process; missing objects are fetched before it starts."""
+        """Contents by one process, if any; missing objects are fetched before it starts."""
         files = self.files(commit)
         wanted = list(paths)
         if missing := next((path for path in wanted if path not in files), None):
             raise _wrong(missing, f"no file in {commit[:10]}", _offered(missing, files))
-        self._complete(commit, {files[path] for path in wanted})
-        yield from self._git.contents((path, files[path]) for path in wanted)
+        known = self._contents.of(files[path] for path in wanted)
+        asked = [(path, files[path]) for path in wanted if files[path] not in known]
+        if asked:
+            self._complete(commit, {blob for _, blob in asked})
+        with closing(self._git.contents(asked)) as read:
+            for path in wanted:
+                blob = files[path]
+                if blob in known:
+                    yield path, known[blob]
+                else:
+                    _, content = next(read)
+                    self._contents.keep(blob, content)
+                    yield path, content
+            next(read, None)
 
     def holding(self, commit: str, *texts: str, under: str = "") -> tuple[str, ...]:
         """What `git grep` finds, without a checkout."""
@@ -136,6 +166,14 @@ class GitRepository:
             return Ancestry.UNKNOWN
         if old == new:
             return Ancestry.SAME
+        if known := self._ancestry.get((old, new)):
+            return known
+        found = self._related(old, new)
+        if found is not Ancestry.UNKNOWN and _full(old, new):
+            self._ancestry.keep((old, new), found)
+        return found
+
+    def _related(self, old: str, new: str) -> Ancestry:
         for first, second, how in ((old, new, Ancestry.AHEAD), (new, old, Ancestry.BEHIND)):
             if self._git.run("merge-base", "--is-ancestor", first, second).returncode == 0:
                 return how
@@ -150,7 +188,12 @@ class GitRepository:
         if self._shallow and self.ancestry(old, new) is not Ancestry.SAME:
             remedy = "run `git fetch --unshallow` in it"
             raise _wrong(str(self._git.folder), "a shallow clone, whose history is cut off", remedy)
-        return history.between(self._git, old, new)
+        found = self._between.get((old, new))
+        if found is None:
+            found = history.between(self._git, old, new)
+            if _full(old, new):
+                self._between.keep((old, new), found)
+        return found
 
     def last_change(self, commit: str, path: str, line: int) -> Commit:
         """The commit of one line by `git blame`; a shallow clone stops at its oldest commit."""
@@ -238,12 +281,36 @@ class GitRepository:
 
     @cached_property
     def _partial(self) -> bool:
-        return self._git.line("config", f"remote.{self._remote}.promisor") == "true"
+        return self._settings.value(f"remote.{self._remote}.promisor") == "true"
 
     def _name(self, revision: str) -> str:
         """The full name of a commit; empty if there is none."""
+        if revision in self._commits:
+            return revision
         asked = ("--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
-        return self._git.line("rev-parse", *asked)
+        return self._noted(self._git.line("rev-parse", *asked))
+
+    def _first_name(self, revisions: list[str]) -> str:
+        """The full name of the first that is a commit, by one process; empty: none is."""
+        if revisions[0] in self._commits:
+            return revisions[0]
+        if any("\n" in each for each in revisions):
+            return ""
+        asked = "".join(f"{each}^{{commit}}\n" for each in revisions)
+        done = self._git.run(
+            "cat-file", "--batch-check", given=asked.encode(errors="surrogateescape")
+        )
+        for line in decoded(done.stdout).splitlines():
+            name, _, rest = line.partition(" ")
+            if rest.startswith("commit ") and _FULL.fullmatch(name):
+                return self._noted(name)
+        return ""
+
+    def _noted(self, commit: str) -> str:
+        """A commit that is here stays here."""
+        if commit:
+            self._commits.keep(commit, commit)
+        return commit
 
     def _listed(self, commit: str) -> dict[str, TreeEntry]:
         """The files of a commit, cached: a commit never changes."""
@@ -289,15 +356,15 @@ def open_repository(folder: Path) -> GitRepository:
         raise _wrong(str(folder), what, "name the folder of a clone")
     top = inside.line("rev-parse", "--show-toplevel") or decoded(found.stdout).rstrip("\n")
     git = Git(Path(top))
-    return GitRepository(git, _remote_of(git), prefix=inside.line("rev-parse", "--show-prefix"))
+    settings, prefix = RepositorySettings(git), inside.line("rev-parse", "--show-prefix")
+    return GitRepository(git, _remote_of(git, settings), prefix=prefix, settings=settings)
 
 
-def _remote_of(git: Git) -> str:
+def _remote_of(git: Git, settings: RepositorySettings) -> str:
     # A remote without remote-tracking branches, as in a bare clone, cannot be used.
-    every = git.line("remote").splitlines()
-    remotes = [each for each in every if git.line("config", f"remote.{each}.fetch")]
+    remotes = settings.fetched_remotes()
     head = git.line("symbolic-ref", "--quiet", "HEAD").removeprefix("refs/heads/")
-    upstream = git.line("config", f"branch.{head}.remote") if head else ""
+    upstream = settings.value(f"branch.{head}.remote") if head else ""
     for each in (upstream, "origin"):
         if each in remotes:
             return each
@@ -317,6 +384,11 @@ def _offered(name: str, known: Iterable[str]) -> str:
     """Similar names; of many, only the first are listed."""
     every = list(known)
     return nearest_or_all(name, every) if len(every) < 50 else "name one that is there"
+
+
+def _full(*commits: str) -> bool:
+    """Whether these are names that mean the same for ever."""
+    return all(_FULL.fullmatch(each) for each in commits)
 
 
 def _wrong(where: str, what: str, remedy: str) -> UserError:
