@@ -9,6 +9,7 @@ from __future__ import annotations
 import gc
 import os
 import signal
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -47,6 +48,14 @@ def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
 
+
+if sys.version_info < (3, 13):
+    # `asyncio.run` asks for the handler of SIGINT. Older Pythons then write out the handler, with
+    # all that the task returned, only to find that it is no number.
+    _named = signal._int_to_enum  # type: ignore[attr-defined]
+    signal._int_to_enum = lambda value, kind: (  # type: ignore[attr-defined]
+        _named(value, kind) if isinstance(value, int) else value
+    )
 
 # The settings of a Tidegate that this shell uses are not those of the commands under test.
 _OF_THE_TESTS = ("TIDEGATE_TESTS", "TIDEGATE_REWRITE")

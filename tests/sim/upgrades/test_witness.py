@@ -63,7 +63,7 @@ def any_version(_: Any, __: Any, version: str) -> Any:
 # What is said of an upgrade that is asked for.
 AT = r" to 4\S+ at \S+Z: "
 MISSING: dict[str, Missing] = {
-    "mutexes": Missing(UpgradeLocks, "mutexes", nothing, AT + "mutex .* is had by", 9),
+    "mutexes": Missing(UpgradeLocks, "mutexes", nothing, AT + "mutex .* is had by", 6),
     "limits": Missing(UpgradeLocks, "slots", nothing, AT + "\\S+ has room for", 0),
     "sectors": Missing(
         sector_order.SectorOrder,
@@ -95,10 +95,10 @@ MISSING: dict[str, Missing] = {
     "days": Missing(service_log, "AGAIN", Duration(3600 * SECOND), "twice a day", 1),
     "gaps": Missing(worlds, "CHANGED", "", "did nothing wrong|are upgraded|is had", 14),
     "lease": Missing(_Wave, "_refused", never_asks, "without asking whether it still leads", 0),
-    "node pools": Missing(UpgradePass, "_pools", nothing, "nobody upgrades .*/np", 2),
-    "channels": Missing(UpgradePass, "_channel", nothing, "nobody puts it on", 8),
-    "agreements": Missing(agreements, "relevant", lambda *_: [], "nobody agrees to", 7),
-    "owner notices": Missing(decide, "_owner_notices", nothing, "is not told of its mistakes", 7),
+    "node pools": Missing(UpgradePass, "_pools", nothing, "nobody upgrades .*/np", 34),
+    "channels": Missing(UpgradePass, "_channel", nothing, "nobody puts it on", 34),
+    "agreements": Missing(agreements, "relevant", lambda *_: [], "nobody agrees to", 34),
+    "owner notices": Missing(decide, "_owner_notices", nothing, "is not told of its mistakes", 30),
 }
 
 
