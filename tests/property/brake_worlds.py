@@ -253,22 +253,24 @@ rollouts = st.builds(
 )
 
 
+_members = st.lists(names, min_size=1, max_size=6, unique=True)
+_cuts = [st.integers(0, size) for size in range(len(NAMES) + 1)]
+_seen = st.lists(names, max_size=6, unique=True)
+_statuses = st.sampled_from([each for each in Status if each is not Status.Unknown])
+_pasts = maybe_moments.filter(lambda moment: moment is None or moment <= NOON)
+_revisions = st.sampled_from(REVISIONS)
+_where = st.none() | st.sampled_from(({}, *({"region": region} for region in REGIONS)))
+
+
 @st.composite
 def cases(draw: st.DrawFn, under: st.SearchStrategy[Any] = brakes) -> Case:
     """A whole case."""
-    members = draw(st.lists(names, min_size=1, max_size=6, unique=True))
-    cut = draw(st.integers(0, len(members)))
+    members = draw(_members)
+    cut = draw(_cuts[len(members)])
     statuses = [
-        Target(
-            name,
-            draw(st.sampled_from([each for each in Status if each is not Status.Unknown])),
-            draw(maybe_moments.filter(lambda moment: moment is None or moment <= NOON)),
-            draw(st.sampled_from(REVISIONS)),
-        )
-        for name in draw(st.lists(names, max_size=6, unique=True))
+        Target(name, draw(_statuses), draw(_pasts), draw(_revisions)) for name in draw(_seen)
     ]
-    where = st.none() | st.sampled_from(({}, *({"region": region} for region in REGIONS)))
-    labels = {name: draw(where) for name in NAMES}
+    labels = {name: draw(_where) for name in NAMES}
     return Case(
         draw(strategies),
         (Membership("g0", 0, tuple(members[:cut])), Membership("g1", 1, tuple(members[cut:]))),

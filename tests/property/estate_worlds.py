@@ -23,34 +23,40 @@ _overrides = st.lists(
 )
 
 
+_wheres = st.tuples(st.sampled_from(CLUSTERS), st.sampled_from(NAMESPACES))
+_shards = st.sampled_from((None, 1, 2, 3))
+_caches = st.sampled_from((False, False, True))
+_arguments = st.sampled_from(("", "--x"))
+_flags = st.booleans()
+
+
 @st.composite
 def places(draw: st.DrawFn, here: bool = False) -> Any:
     """One place, split or not, staged or not."""
-    where = namespace(draw(st.sampled_from(CLUSTERS)), draw(st.sampled_from(NAMESPACES)))
+    where = namespace(*draw(_wheres))
     where = namespace() if here else where
-    accounts = draw(st.booleans())
+    accounts = draw(_flags)
     return managed(
         draw(_images),
         where,
         accounts=accounts,
-        shards=None if accounts else draw(st.sampled_from((None, 1, 2, 3))),
+        shards=None if accounts else draw(_shards),
         overrides=draw(_overrides) if accounts else (),
-        rollout=staged() if draw(st.booleans()) else None,
-        overlap=not here and draw(st.booleans()),
-        cache=draw(st.sampled_from((False, False, True))),
-        extraArgs=draw(st.sampled_from(("", "--x"))),
+        rollout=staged() if draw(_flags) else None,
+        overlap=not here and draw(_flags),
+        cache=draw(_caches),
+        extraArgs=draw(_arguments),
     )
+
+
+_names = st.sets(st.sampled_from("abcd"))
+_places = st.lists(places(), max_size=2, unique_by=lambda each: each.namespace.path)
+_accounts = st.sampled_from((("one", "two"), ("one", "two", "three")))
 
 
 @st.composite
 def estates(draw: st.DrawFn) -> Estate:
     """A few integrations in a few places."""
-    made = [
-        integration(
-            name,
-            *draw(st.lists(places(), max_size=2, unique_by=lambda each: each.namespace.path)),
-        )
-        for name in draw(st.sets(st.sampled_from("abcd")))
-    ]
-    accounts = draw(st.sampled_from((("one", "two"), ("one", "two", "three"))))
+    made = [integration(name, *draw(_places)) for name in draw(_names)]
+    accounts = draw(_accounts)
     return estate(*sorted(made, key=lambda each: each.name), accounts=accounts)

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.sim.drawn import Drawn
 from tidegate.documents.line import parse_line
 from tidegate.documents.strict_yaml import read_yaml
 from tidegate.kinds.policies.wire.placement_line import reply as reply_placement
@@ -110,7 +111,7 @@ def bent(draw: st.DrawFn, whole: dict[str, Any]) -> dict[str, Any]:
         spots = paths(document)
         if not spots:
             break
-        *parents, last = draw(st.sampled_from(spots))
+        *parents, last = Drawn(draw).pick(spots)
         place = document
         for key in parents:
             place = place[key]

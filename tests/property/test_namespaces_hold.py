@@ -182,38 +182,44 @@ _CLASSES = {
 }
 
 
+_NUMBERS, _WAVES, _FLAGS = st.integers(0, 8), st.integers(0, 2), st.booleans()
+_VERBS, _PACES = st.sampled_from(sorted(_SAID)), st.sampled_from(ChangePace)
+_TARGETS, _WANTED = st.sampled_from(("a/1", "a/2", "a/3", "a/4")), st.sampled_from(("x", "y"))
+_MOMENTS = st.integers(-7200, 0).map(lambda each: Instant(NOW + each * SECOND))
+_REPEATED = st.lists(_MOMENTS, max_size=6)
+
+
 @st.composite
 def worlds(draw: st.DrawFn) -> ObjectWorld:
     """A namespace with waves, failures, repetition and brakes."""
     objects = []
-    for number in range(draw(st.integers(0, 8))):
-        verb = draw(st.sampled_from(sorted(_SAID)))
-        wave = draw(st.integers(0, 2))
+    for number in range(draw(_NUMBERS)):
+        verb = draw(_VERBS)
+        wave = draw(_WAVES)
         objects.append(
             ObjectStand(
                 object=f"deployment/{number}",
-                target=draw(st.sampled_from(("a/1", "a/2", "a/3", "a/4"))),
+                target=draw(_TARGETS),
                 verb=verb,
                 said=(_SAID[verb],),
                 integration="a",
-                wanted=draw(st.sampled_from(("x", "y"))),
+                wanted=draw(_WANTED),
                 change=_CLASSES.get(verb),
-                pace=draw(st.sampled_from(ChangePace)),
+                pace=draw(_PACES),
                 wave=wave,
                 group=f"g{wave}",
-                settled=draw(st.booleans()),
-                staged=draw(st.booleans()),
+                settled=draw(_FLAGS),
+                staged=draw(_FLAGS),
                 labels={"tier": "x"},
             )
         )
     stands = tuple(objects)
-    moments = st.integers(-7200, 0).map(lambda each: Instant(NOW + each * SECOND))
     names = sorted({each.target for each in stands})
     some = st.sampled_from(names) if names else st.nothing()
     again = {
         name: Repeats(
             digest_of([each for each in stands if each.target == name and each.acts]),
-            tuple(sorted(draw(st.lists(moments, max_size=6)))),
+            tuple(sorted(draw(_REPEATED))),
         )
         for name in (draw(st.sets(some)) if names else ())
     }
@@ -237,13 +243,11 @@ def worlds(draw: st.DrawFn) -> ObjectWorld:
         brakes=draw(st.sampled_from((Brakes(), Brakes(holds=(hold,))))),
         paused=draw(st.sampled_from((False, False, True))),
         attempts={
-            name: ActAttempt(
-                draw(st.integers(0, 2)), "no answer", retry_at=Instant(NOW + 30 * SECOND)
-            )
+            name: ActAttempt(draw(_WAVES), "no answer", retry_at=Instant(NOW + 30 * SECOND))
             for name in (draw(st.sets(some, max_size=1)) if names else ())
         },
         repeats=again,
-        settled_at={name: draw(moments) for name in (draw(st.sets(some)) if names else ())},
+        settled_at={name: draw(_MOMENTS) for name in (draw(st.sets(some)) if names else ())},
         by_hand=draw(st.booleans()),
     )
     return with_objects(plain, stands)
