@@ -6,6 +6,7 @@ limit that is none its sector, a circle the sectors in it and behind it.
 
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 
 import msgspec
 
@@ -16,6 +17,8 @@ from tidegate.kinds.upgrades.core.sectors import Sector, circles
 
 _LIMIT = re.compile(r"([0-9]{1,6})(%?)")
 _PERCENT_MAX = 100
+# A round reads the same labels several times, and seldom finds others.
+_REMEMBERED_MAX = 1_024
 
 
 class ParallelLimit(msgspec.Struct, frozen=True):
@@ -66,6 +69,12 @@ class OrganisationPolicy(msgspec.Struct, frozen=True):
 
 def read_organisation_policy(labels: Mapping[str, str], own: str) -> OrganisationPolicy:
     """The labels of the organisation `own`, and all that is wrong with them."""
+    return _read(tuple(sorted(labels.items())), own)
+
+
+@lru_cache(_REMEMBERED_MAX)
+def _read(items: tuple[tuple[str, str], ...], own: str) -> OrganisationPolicy:
+    labels = dict(items)
     notes = LabelErrors()
     blocked = read_blocked(labels.get("blocked-versions"), notes)
     unreadable = bool(notes.label_errors)
