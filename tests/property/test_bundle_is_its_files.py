@@ -23,6 +23,8 @@ JUNK = st.sampled_from(
 class Memory:
     """A cache that keeps what it gets."""
 
+    shared = False
+
     def __init__(self) -> None:
         self.values: dict[bytes, bytes] = {}
 
