@@ -109,6 +109,12 @@ class HubStage:
         wanted = spec(template(spec=body(value)), **more)
         self.hub.put(POLICY, namespace, "web", spec=wanted)
 
+    def status(self) -> dict[str, Any]:
+        """What the Rollout object says of itself."""
+        record = self.hub.api.records[ROLLOUT, "policies", "web"]
+        found: dict[str, Any] = self.hub.api.document(record).get("status") or {}
+        return found
+
     def start(self, partition: str = PARTITION) -> "Worker":
         """A worker, which knows nothing but the journal."""
         self.lives += 1

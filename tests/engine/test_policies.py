@@ -427,3 +427,34 @@ def test_a_cluster_that_is_back_before_the_scheduler_noticed_loses_nothing() -> 
         assert (POLICY, "prod-1", NAME) not in stage.hub.api.records
 
     play(story)
+
+
+def test_one_group_is_retried_and_a_name_that_is_wrong_retries_nothing() -> None:
+    """The other group keeps its failure; `plan` tells the name."""
+    tolerant = {"progressDeadline": "20m", "maxFailures": 1}
+    plan = {"type": "ProgressivePerGroup", "progressivePerGroup": tolerant}
+
+    async def story(stage: HubStage, worker: Worker) -> None:
+        for name in ("dev-1", "stage-1"):
+            stage.hub.agents[name].fails["1"] = "quota exceeded"
+        await worker.live(180 * MINUTE)
+        uid = stage.status()["rolloutUID"]
+        stage.declare(rolloutStrategy=plan, retryRollout={"rolloutUID": uid, "group": "stag"})
+        await worker.live(MINUTE)
+        view = await worker.fleet.view(PARTITION)
+        (warning,) = [each.text() for each in view.warnings]
+        assert 'no group "stag", so that nothing is retried' in warning
+        failed = {
+            name for name, each in worker.part.state.reports.items() if each.status.name == "Failed"
+        }
+        assert failed == {"dev-1", "stage-1"}
+        for name in failed:
+            stage.hub.agents[name].fails.clear()
+        retry = {"rolloutUID": uid, "failedOnly": True, "group": "stage"}
+        stage.declare(rolloutStrategy=plan, retryRollout=retry)
+        stage.hub.agents["stage-1"].recheck(stage.clock.now())
+        await worker.live(60 * MINUTE)
+        names = {name: each.status.name for name, each in worker.part.state.reports.items()}
+        assert (names["dev-1"], names["stage-1"]) == ("Failed", "Succeeded")
+
+    play(story, HubStage(rolloutStrategy=plan))

@@ -104,9 +104,15 @@ def _allow(story: Story, names: list[str], given: bool) -> list[str]:
 
 
 def _retry(story: Story, rest: str, lines: Lines) -> list[str]:
-    """Everything again, of the rollout under way or of the one named; or `retry failed`."""
+    """Everything again, of the rollout under way or of the one named; or `retry failed`.
+
+    `group=NAME` at the end: of that group alone.
+    """
     uid = story.rollout.setdefault("uid", f"u{story.uids}")
-    story.rollout["retry"] = {"failedOnly": True} if rest == "failed" else {"uid": rest or uid}
+    rest, _, group = rest.partition("group=")
+    rest = rest.strip()
+    what = {"failedOnly": True} if rest == "failed" else {"uid": rest or uid}
+    story.rollout["retry"] = {**what, "group": group} if group else what
     return []
 
 

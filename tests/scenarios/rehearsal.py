@@ -10,7 +10,7 @@ from tidegate.explain.table import layout
 from tidegate.kinds.rollouts.core.course import CourseMode
 from tidegate.kinds.rollouts.core.decide import RolloutPlan, decide
 from tidegate.kinds.rollouts.core.remember import forgotten, remember
-from tidegate.kinds.rollouts.core.strategy import Retry, Rollout
+from tidegate.kinds.rollouts.core.strategy import Rollout
 from tidegate.kinds.rollouts.core.world import RolloutWorld
 from tidegate.kinds.rollouts.wire import compat_line
 from tidegate.model.plan import ChangeKind, Event
@@ -66,7 +66,7 @@ def _remember(story: Story, world: RolloutWorld, plan: RolloutPlan) -> None:
         "revision": rollout.revision or plan.course.revision,
         "lastGood": rollout.last_good,
         "approvals": story.rollout.get("approvals"),
-        "retry": story.rollout.get("retry") if rollout.retry is not Retry.NOTHING else None,
+        "retry": story.rollout.get("retry") if rollout.is_retried else None,
         **_flags(rollout),
     }
     story.rollout = {key: value for key, value in said.items() if value is not None}

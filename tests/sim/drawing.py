@@ -54,6 +54,8 @@ def _declared(world: RolloutWorld) -> str:
         memory.aborted and "aborted",
         memory.restarted and "restarted",
         memory.retry.value != "nothing" and f"retry {memory.retry.value}",
+        memory.retry_groups
+        and f"retry {' '.join(f'{k}:{v.value}' for k, v in sorted(memory.retried_groups.items()))}",
         not world.complete and "incomplete",
     ]
     if memory.approvals.groups or memory.approvals.ungrouped:

@@ -58,6 +58,19 @@ def _as_retry(case: Case, retry: Retry) -> Case:
     return replace(case, rollout=replace(case.rollout, revision=case.revision, retry=retry))
 
 
+def group_retries() -> st.SearchStrategy[Case]:
+    """Cases in which a person asked for another try of one group, if there is any."""
+    picks = st.integers(0, 3), st.sampled_from((Retry.FAILED, Retry.EVERYTHING))
+    return st.builds(_as_group_retry, cases(), *picks)
+
+
+def _as_group_retry(case: Case, at: int, retry: Retry) -> Case:
+    names = [one.name or "ungrouped" for one in case.memberships] or ["ungrouped"]
+    groups = {names[at % len(names)]: retry}
+    memory = replace(case.rollout, revision=case.revision, retry=Retry.NOTHING, retry_groups=groups)
+    return replace(case, rollout=memory)
+
+
 def rollbacks() -> st.SearchStrategy[Case]:
     """Cases in which a rollout was aborted, and touched targets should go back."""
     return cases().map(_as_rollback)

@@ -103,7 +103,7 @@ def make_case(choices: Choices) -> Case:
     names = NAMES[: choices.pick(_SIZES)]
     memberships = _memberships(choices, names)
     revision, rollout = _memory(choices, strategy, memberships)
-    return Case(
+    case = Case(
         strategy,
         memberships,
         _statuses(choices, names, memberships, strategy, revision, rollout),
@@ -111,6 +111,11 @@ def make_case(choices: Choices) -> Case:
         revision,
         rollout,
         not choices.chance(8),
+    )
+    # Drawn last, so that a seed stands for the case that it stood for before.
+    groups = _retry_groups(choices, memberships)
+    return msgspec.structs.replace(
+        case, rollout=msgspec.structs.replace(rollout, retry_groups=groups)
     )
 
 
@@ -263,6 +268,15 @@ def _memory(
         restarted=choices.chance(8),
     )
     return revision, rollout
+
+
+def _retry_groups(
+    choices: Choices, memberships: tuple[Membership, ...]
+) -> dict[str, Retry] | msgspec.UnsetType:
+    if not choices.chance(2):
+        return msgspec.UNSET
+    names = [one.name or "ungrouped" for one in memberships] or ["ungrouped"]
+    return {choices.pick(tuple(names)): choices.pick((Retry.FAILED, Retry.EVERYTHING))}
 
 
 def _approvals(

@@ -11,7 +11,7 @@ from tidegate.explain.sentence import facts, opens, sentence, until_text
 from tidegate.kinds.rollouts.core.course import CourseMode
 from tidegate.kinds.rollouts.core.decide import RolloutPlan
 from tidegate.kinds.rollouts.core.reasons import RolloutReason
-from tidegate.kinds.rollouts.core.strategy import Retry, StrategyType
+from tidegate.kinds.rollouts.core.strategy import StrategyType
 from tidegate.kinds.rollouts.core.summary import Summary
 from tidegate.kinds.rollouts.core.world import RolloutPhase, RolloutWorld
 from tidegate.model.plan import ChangeKind
@@ -260,7 +260,7 @@ def only_fresh_statuses_count(world: RolloutWorld, now: Instant, plan: RolloutPl
             raise broken(f"{target.name} speaks of another revision", world, now, plan)
         if fresh and state is State.HOLDING:
             raise broken(f"{target.name} is held by its own revision", world, now, plan)
-        if fresh and course.retry is Retry.NOTHING:
+        if fresh and not course.is_retried:
             if (target.status in (Status.Failed, Status.TimeOut)) and state not in FAILED:
                 raise broken(f"{target.name} failed, and is not counted", world, now, plan)
 

@@ -48,6 +48,7 @@ class View:
     vouched: bool
     retry: Retry
     aborted: bool
+    retry_groups: dict[str, Retry] = field(default_factory=dict)
     standing: dict[str, str] = field(default_factory=dict)
 
 
@@ -123,6 +124,7 @@ class Oracle:
     def _standing(self, one: Target, view: View) -> str:
         if one.status is Status.Skip:
             return "done"
+        retries = self._retries(one.name, view)
         mine = view.vouched if one.revision is None else one.revision == view.revision
         late = self._is_late(one)
         if not mine:
@@ -131,14 +133,20 @@ class Oracle:
         if one.status is Status.Unknown or (one.status is Status.Progressing and not late):
             return "flying"
         if one.status in (Status.Failed, Status.TimeOut, Status.Progressing):
-            return "failed" if view.retry is Retry.NOTHING else "waiting"
-        if one.status is Status.Succeeded and view.retry is not Retry.EVERYTHING:
+            return "waiting" if retries else "failed"
+        if one.status is Status.Succeeded and Retry.EVERYTHING not in retries:
             soaks = self.strategy.soak > 0 and view.mode == "forward"
             ripe = one.since is not None and self.case.now >= one.since + self.strategy.soak
             return "done" if ripe or not soaks else "soaking"
         if one.status is Status.NewCluster and view.mode == "settled":
             return "done"
         return "waiting"
+
+    def _retries(self, name: str, view: View) -> set[Retry]:
+        """What was asked for a target's group, and for all."""
+        group = self.groups[self.home[name]].name or "ungrouped"
+        asked = {view.retry, view.retry_groups.get(group, Retry.NOTHING)}
+        return asked - {Retry.NOTHING}
 
     def _is_late(self, one: Target) -> bool:
         deadline = self.strategy.deadline
@@ -350,7 +358,8 @@ def _view(oracle: Oracle) -> View:
 
 def _under_way(oracle: Oracle) -> View:
     memory = oracle.case.rollout
-    opened = memory.completed and memory.retry is not Retry.NOTHING
+    asked = memory.retry is not Retry.NOTHING or len(memory.retried_groups) > 0
+    opened = memory.completed and asked
     again = opened or memory.retry is Retry.EVERYTHING
     revision = memory.revision or oracle.case.revision
     # The version is the declared revision's; whatever goes out instead has no other name.
@@ -359,8 +368,8 @@ def _under_way(oracle: Oracle) -> View:
     mode = "revert" if reverts and not again and not memory.restarted else "forward"
     if memory.completed and not again:
         mode, revision = "settled", memory.last_good or revision
-    aborted = memory.aborted and memory.retry is Retry.NOTHING
-    view = View(mode, revision, version, True, memory.retry, aborted)
+    aborted = memory.aborted and not asked
+    view = View(mode, revision, version, True, memory.retry, aborted, memory.retried_groups)
     oracle.stand(view)
     return view
 

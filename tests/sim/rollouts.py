@@ -210,7 +210,11 @@ class Story:
         self._note(aborted=True)
 
     def _retry(self, who: str) -> None:
-        self._note(retry=self.rng.choice((Retry.FAILED, Retry.FAILED, Retry.EVERYTHING)))
+        what = self.rng.choice((Retry.FAILED, Retry.FAILED, Retry.EVERYTHING))
+        if self.rng.random() < 0.3:
+            self._note(retry_groups={self.rng.choice(self.groups): what})
+        else:
+            self._note(retry=what)
 
     def _hide(self, who: str) -> None:
         self.complete = False

@@ -114,7 +114,11 @@ def events_are_due(world: RolloutWorld, now: Instant, plan: RolloutPlan) -> None
 
 def _true_events(world: RolloutWorld, plan: RolloutPlan) -> list[Event]:
     course, good = plan.course, world.rollout.last_good
-    found = [event for event in (_RETRIES.get(course.retry),) if event is not None]
+    found: list[Event] = []
+    if course.retry is Retry.EVERYTHING:
+        found.append(Event.RESTARTED)
+    elif course.retry is Retry.FAILED or course.retry_groups:
+        found.append(Event.RETRIED)
     goes_back = world.strategy.on_failure is OnFailure.ROLLBACK and good not in (
         None,
         course.revision,
@@ -132,9 +136,6 @@ def _true_events(world: RolloutWorld, plan: RolloutPlan) -> list[Event]:
     ):
         found.append(Event.COMPLETED)
     return found
-
-
-_RETRIES = {Retry.EVERYTHING: Event.RESTARTED, Retry.FAILED: Event.RETRIED}
 
 
 TELLING: tuple[Check, ...] = (facts_are_true, counts_are_true, words_agree, events_are_due)

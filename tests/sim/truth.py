@@ -9,7 +9,7 @@ from tests.sim.invariants import takes_part
 from tidegate.kinds.rollouts.core.course import CourseMode
 from tidegate.kinds.rollouts.core.decide import RolloutPlan
 from tidegate.kinds.rollouts.core.reasons import RolloutReason
-from tidegate.kinds.rollouts.core.strategy import Retry, Rollout
+from tidegate.kinds.rollouts.core.strategy import Rollout
 from tidegate.kinds.rollouts.core.summary import Summary
 from tidegate.kinds.rollouts.core.world import RolloutPhase, RolloutWorld
 from tidegate.model.plan import ChangeKind, Event
@@ -116,10 +116,7 @@ def _no_more_than_the_ceiling(deed: Deed) -> None:
 
 
 def _nobody_before_an_earlier_group(deed: Deed) -> None:
-    if (
-        deed.plan.course.mode is not CourseMode.FORWARD
-        or deed.plan.course.retry is not Retry.NOTHING
-    ):
+    if deed.plan.course.mode is not CourseMode.FORWARD or deed.plan.course.is_retried:
         return
     for at, phase in enumerate(deed.world.phases):
         if not set(deed.plan.started).intersection(phase.order):
@@ -130,7 +127,7 @@ def _nobody_before_an_earlier_group(deed: Deed) -> None:
 
 
 def _failures_counted_once(deed: Deed) -> None:
-    if deed.plan.course.retry is not Retry.NOTHING:
+    if deed.plan.course.is_retried:
         return
     told = sum(report.tally.failed for report in deed.plan.groups)
     assert told == deed.failed, f"{told} failures told, {deed.failed} true"

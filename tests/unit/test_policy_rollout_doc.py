@@ -57,7 +57,7 @@ def test_everything_is_read() -> None:
             ],
             "ungrouped": {"rolloutApproved": True},
             "approvalsForVersion": "2.0",
-            "retryRollout": {"rolloutUID": "u1", "failedOnly": True},
+            "retryRollout": {"rolloutUID": "u1", "failedOnly": True, "group": "dev"},
             "paused": True,
             "informSucceeds": "compliant",
             "grouping": "scheduler",
@@ -77,7 +77,8 @@ def test_everything_is_read() -> None:
         True,
         "2.0",
     )
-    assert (found.retry_uid, found.retry_failed_only, found.paused) == ("u1", True, True)
+    assert (found.retry_uid, found.retry_failed_only, found.retry_group) == ("u1", True, "dev")
+    assert found.paused
     assert (found.inform, found.membership) == (InformEnd.COMPLIANT, GroupKeeping.SCHEDULER)
     assert found.origin == "rollout/policies/web"
 
@@ -91,6 +92,7 @@ def test_everything_is_read() -> None:
         ({"rolloutStrategy": None}, "spec.rolloutStrategy: missing"),
         ({"decisionGroups": [{"rolloutApproved": True}]}, "decisionGroups[0].groupName: null"),
         ({"approvals": []}, "spec.approvals: unknown field"),
+        ({"retryRollout": {"group": "dev"}}, "spec.retryRollout.rolloutUID: missing"),
         ({"paused": "yes"}, 'spec.paused: "yes" is neither true nor false'),
         (
             {"rolloutStrategy": {"type": "Progressive", "progressive": {"maxFailures": "3"}}},

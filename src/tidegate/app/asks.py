@@ -18,6 +18,7 @@ from tidegate.model.problem import Problem, nearest_or_all
 from tidegate.model.time import Instant, format_instant
 
 _ANSWERS = (Verb.APPROVE, Verb.REJECT, Verb.REVOKE)
+_RETRIES = (Verb.RETRY, Verb.RETRY_FAILED)
 
 
 class OperatorRequest(msgspec.Struct, frozen=True, kw_only=True):
@@ -121,6 +122,9 @@ def _check(asked: OperatorRequest, view: PartitionView, one: Decision) -> None:
     if asked.expires_at is not None and asked.groups:
         remedy = "take back a group's approval with `revoke`"
         raise UserError((Problem("--expires", "is for gates", remedy),))
+    if asked.verb in _RETRIES and asked.groups and not one.rules.retries_groups:
+        remedy = f"retry the whole {one.rules.noun}"
+        raise UserError((Problem("--group", f"{one.partition} has no group to retry", remedy),))
     groups = [each.key for each in view.groups]
     for group in asked.groups:
         if group not in groups:

@@ -145,7 +145,8 @@ def _simple(
         moved = max(report.leads_to.moved, report.waiting)
         confirmed(f"{reach}{_follows(report)}", moved, yes, free, stops=stops)
         ready.record()
-    click.echo(f"{word} {report.rollout}")
+    groups = f" ({', '.join(asked.groups)})" if asked.groups else ""
+    click.echo(f"{word} {report.rollout}{groups}")
     tell_unattended([report.worker])
 
 
@@ -182,12 +183,20 @@ def abort(name: str, place: AnswerPlace, yes: bool, reason: str) -> None:
     examples="""
     tidegate retry simulated/demo --failed     the failed targets again
     tidegate retry simulated/demo              everything, from the first group
+    tidegate retry simulated/demo --group dev  everything in one group
     """,
 )
 @click.argument("name")
 @click.option("--failed", is_flag=True, help="Only the targets that failed or gave no answer.")
+@click.option("--group", "groups", multiple=True, help="Only a group; repeatable.")
 @_options
-def retry(name: str, failed: bool, place: AnswerPlace, yes: bool, reason: str) -> None:
-    """Retry a rollout."""
+def retry(
+    name: str, failed: bool, groups: tuple[str, ...], place: AnswerPlace, yes: bool, reason: str
+) -> None:
+    """Retry a rollout: all of it, some groups, or what failed.
+
+    Groups after a group that is retried wait for it, as in any rollout.
+    """
     verb = Verb.RETRY_FAILED if failed else Verb.RETRY
-    _simple(name, place, yes, OperatorRequest(verb=verb, reason=reason), "to be retried:")
+    asked = OperatorRequest(verb=verb, groups=groups, reason=reason)
+    _simple(name, place, yes, asked, "to be retried:")

@@ -105,6 +105,8 @@ class Rules(Generic[S, W, P]):
     word: ClassVar[str] = ""
     # Whether a task that failed is retried under its key; if not, it is decided again.
     retries: ClassVar[bool] = False
+    # Whether people can have single groups retried.
+    retries_groups: ClassVar[bool] = False
     # What a partition and a target are called in texts.
     noun: ClassVar[str] = "partition"
     # The facts that its state takes into account: these can be compacted into the state.

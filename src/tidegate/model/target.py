@@ -59,6 +59,10 @@ class Target(msgspec.Struct, frozen=True, gc=False):
     detail: str = ""
 
 
+# What requests of people call the targets in no group of a name.
+UNGROUPED = "ungrouped"
+
+
 class Group(msgspec.Struct, frozen=True, gc=False):
     """Targets that go together: a slice of the world's targets."""
 
@@ -76,3 +80,8 @@ class Group(msgspec.Struct, frozen=True, gc=False):
     def size(self) -> int:
         """How many targets it has."""
         return self.last - self.first
+
+    @property
+    def key(self) -> str:
+        """What requests of people call it."""
+        return self.name or UNGROUPED

@@ -18,7 +18,6 @@ from tidegate.kinds.rollouts.core.course import CourseMode
 from tidegate.kinds.rollouts.core.decide import RolloutPlan, decide
 from tidegate.kinds.rollouts.core.journal.facts import Decided, RolloutTask
 from tidegate.kinds.rollouts.core.journal.state import RolloutState, fold, world_of
-from tidegate.kinds.rollouts.core.strategy import Retry
 from tidegate.kinds.rollouts.core.world import RolloutWorld
 from tidegate.kinds.rollouts.fleet import Observation
 from tidegate.kinds.rollouts.simulated.fleet import FleetCluster
@@ -199,7 +198,7 @@ class RolloutWitness(Witness):
     def _check_order(self, here: Partition, decision: Decision) -> None:
         """Nothing is decided to start while somebody of an earlier group is truly not done."""
         world, plan = decision.world, decision.plan
-        if plan.course.mode is not CourseMode.FORWARD or plan.course.retry is not Retry.NOTHING:
+        if plan.course.mode is not CourseMode.FORWARD or plan.course.is_retried:
             return
         for at, phase in enumerate(world.phases):
             if not set(plan.started).intersection(phase.order):
@@ -297,7 +296,7 @@ class RolloutWitness(Witness):
         limit = world.strategy.max_failures
         if seen is None or limit is None or plan.course.mode is not CourseMode.FORWARD:
             return
-        if plan.course.retry is not Retry.NOTHING or not plan.started:
+        if plan.course.is_retried or not plan.started:
             return
         failures = {
             one.name

@@ -78,6 +78,7 @@ class PolicyFleet:
                 paused=rollout.paused,
                 retry=rollout.retry_uid,
                 failed_only=rollout.retry_failed_only,
+                retry_group=rollout.retry_group,
             ),
         )
         return PolicyObservation(

@@ -18,6 +18,7 @@ from tidegate.kinds.rollouts.core.world import RolloutWorld
 from tidegate.kinds.rollouts.fleet import Observation
 from tidegate.kinds.rollouts.kind import RolloutKind
 from tidegate.model.errors import OutsideError, StaleError
+from tidegate.model.target import UNGROUPED
 from tidegate.model.time import Instant
 
 if TYPE_CHECKING:
@@ -64,6 +65,7 @@ class PolicyKind(RolloutKind):
             state.rollout,
             declared.revision or "",
             declared.origin,
+            [each.name or UNGROUPED for each in groups],
         )
         # Asked last: what a request is about has to be declared by then.
         return [*super().news(state, weighed_seen, now), *((now, fact) for fact in asked)]

@@ -41,6 +41,7 @@ def observe_waves(view: WaveView) -> PolicyObservation:
             paused=rollout.paused,
             retry=rollout.retry_uid,
             failed_only=rollout.retry_failed_only,
+            retry_group=rollout.retry_group,
         ),
     )
     return PolicyObservation(

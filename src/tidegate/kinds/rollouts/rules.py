@@ -48,6 +48,7 @@ class RolloutRules(Rules[RolloutState, RolloutWorld, RolloutPlan]):
 
     word: ClassVar[str] = "rollouts"
     retries: ClassVar[bool] = True
+    retries_groups: ClassVar[bool] = True
     noun: ClassVar[str] = "rollout"
     facts: ClassVar[tuple[type[Fact], ...]] = (
         RolloutDeclared,

@@ -5,7 +5,7 @@ the document is taken over: what a person revokes by a command stays revoked unt
 changes.
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from tidegate.journal.facts import Asked, Verb
 from tidegate.kinds.rollouts.core.journal.facts import DeclaredRequests
@@ -24,6 +24,7 @@ def requests_of(
     paused: bool = False,
     retry: str = "",
     failed_only: bool = False,
+    retry_group: str = "",
 ) -> DeclaredRequests:
     """What a document asks. Approvals for a version count for the revision that has it now."""
     counts = approvals_for is None or approvals_for == version
@@ -34,6 +35,7 @@ def requests_of(
         paused=paused,
         retry=retry,
         failed_only=failed_only,
+        retry_group=retry_group,
     )
 
 
@@ -43,8 +45,12 @@ def new_requests(
     rollout: Rollout,
     revision: str,
     origin: str,
+    groups: Collection[str],
 ) -> Iterator[Asked]:
-    """The requests in which a document differs from what it was."""
+    """The requests in which a document differs from what it was.
+
+    One group is retried only if there is such a group: a name that is wrong retries nothing.
+    """
     old, new = before or NOTHING, now or NOTHING
     given = old.approved if old.version == new.version else ()
     approved = tuple(each for each in new.approved if each not in given)
@@ -58,5 +64,13 @@ def new_requests(
     # It names the rollout it is for, so that it is taken up once; the first one has no identity
     # but its revision.
     wanted = rollout.uid if rollout.uid is not None else revision
-    if new.retry and new.retry != old.retry and new.retry == wanted:
-        yield Asked(verb=Verb.RETRY_FAILED if new.failed_only else Verb.RETRY, reason=origin)
+    if new.retry == wanted and _retry(new) != _retry(old):
+        verb = Verb.RETRY_FAILED if new.failed_only else Verb.RETRY
+        named = (new.retry_group,) if new.retry_group else ()
+        if all(each in groups for each in named):
+            yield Asked(verb=verb, groups=named, reason=origin)
+
+
+def _retry(asked: DeclaredRequests) -> tuple[str, bool, str]:
+    """What is to be retried: of one rollout, several groups may be, one after the other."""
+    return asked.retry, asked.failed_only, asked.retry_group

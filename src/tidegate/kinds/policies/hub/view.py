@@ -27,8 +27,8 @@ from tidegate.kinds.policies.wire.hub_doc import (
 from tidegate.kinds.policies.wire.rollout_doc import PolicyRollout
 from tidegate.kinds.rollouts.core.world import Membership
 from tidegate.model.errors import UserError
-from tidegate.model.problem import Problem, Problems
-from tidegate.model.target import Status, Target
+from tidegate.model.problem import Problem, Problems, nearest_or_all, shown
+from tidegate.model.target import UNGROUPED, Status, Target
 
 NO_CLUSTER = "the hub has no ManagedCluster of this name"
 
@@ -140,6 +140,8 @@ def view_of(shelves: HubShelves, rollout: PolicyRollout) -> PolicyView:
     baseline = revision_of(root["spec"]) if root is not None and not staged else None
     _check_root(rollout, root, baseline, pointers)
     revision = revision_of(source.spec)
+    reading = placement_groups(shelves, rollout.namespace, (each.placement for each in bindings))
+    warn_of_names(rollout, reading, problems)
     replicas = shelves.replicas(rollout.name)
     return PolicyView(
         rollout=rollout,
@@ -150,7 +152,7 @@ def view_of(shelves: HubShelves, rollout: PolicyRollout) -> PolicyView:
         staged=staged,
         baseline=baseline,
         bindings=bindings,
-        reading=placement_groups(shelves, rollout.namespace, (each.placement for each in bindings)),
+        reading=reading,
         clusters=shelves.clusters.by_name(),
         pointers=pointers,
         revisions=shelves.revisions_of(rollout.namespace, rollout.name),
@@ -158,6 +160,20 @@ def view_of(shelves: HubShelves, rollout: PolicyRollout) -> PolicyView:
         replicas=replicas,
         warnings=tuple(problems.warnings),
     )
+
+
+def warn_of_names(rollout: PolicyRollout, reading: GroupReading, problems: Problems) -> None:
+    """Requests of the document that name no group; while the groups are not whole, none is told."""
+    there = {each.name or UNGROUPED for each in reading.groups}
+    if not reading.complete:
+        return
+    for name in sorted(rollout.approved - there):
+        what = f"no group {shown(name)}, so that nothing is approved"
+        problems.warn("spec.decisionGroups", what, nearest_or_all(name, sorted(there)))
+    if rollout.retry_group and rollout.retry_group not in there:
+        what = f"no group {shown(rollout.retry_group)}, so that nothing is retried"
+        hint = nearest_or_all(rollout.retry_group, sorted(there))
+        problems.warn("spec.retryRollout.group", what, hint)
 
 
 def _check_root(

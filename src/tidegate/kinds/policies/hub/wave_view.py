@@ -28,7 +28,7 @@ from tidegate.kinds.policies.core.waves import (
     wave_report,
 )
 from tidegate.kinds.policies.hub.shelves import HubShelves, members_of
-from tidegate.kinds.policies.hub.view import NO_CLUSTER, placement_groups
+from tidegate.kinds.policies.hub.view import NO_CLUSTER, placement_groups, warn_of_names
 from tidegate.kinds.policies.wire.hub_doc import BindingState, ClusterState, is_enforced, version_of
 from tidegate.kinds.policies.wire.rollout_doc import PolicyRollout
 from tidegate.kubernetes.port import POLICY, POLICY_SET
@@ -138,6 +138,8 @@ def wave_view_of(shelves: HubShelves, rollout: PolicyRollout, *, leaves: bool = 
     if problems.errors and not leaves:
         raise UserError(tuple(problems.errors), where=rollout.origin)
     own = wave_name(rollout.subject)
+    reading = placement_groups(shelves, rollout.namespace, (each.placement for each in bindings))
+    warn_of_names(rollout, reading, problems)
     holder = (
         shelves.sets.items.get((rollout.namespace, rollout.policy_set))
         if rollout.policy_set
@@ -150,7 +152,7 @@ def wave_view_of(shelves: HubShelves, rollout: PolicyRollout, *, leaves: bool = 
         version=version_of(holder) if holder is not None else None,
         content=content_of(specs),
         bindings=bindings,
-        reading=placement_groups(shelves, rollout.namespace, (each.placement for each in bindings)),
+        reading=reading,
         clusters=shelves.clusters.by_name(),
         bound=_is_bound(shelves, rollout),
         decided=_grants(shelves.decisions_of(rollout.namespace, own)),

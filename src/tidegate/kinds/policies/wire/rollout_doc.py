@@ -57,6 +57,8 @@ class PolicyRollout(msgspec.Struct, frozen=True):
     # The rollout to be retried, by its identity; empty: none.
     retry_uid: str = ""
     retry_failed_only: bool = False
+    # The group to be retried alone; empty: all of them.
+    retry_group: str = ""
     paused: bool = False
     inform: InformEnd = InformEnd.EVALUATED
     membership: GroupKeeping = GroupKeeping.STABLE
@@ -136,6 +138,8 @@ def _read(reader: Reader, namespace: str, policy: str, origin: str) -> PolicyRol
     if stage is StageWay.WAVES:
         # The content of before is not on the hub any more: there is nothing to finish.
         strategy = msgspec.structs.replace(strategy, on_new_revision=OnNewRevision.SUPERSEDE)
+    if not retry.text("rolloutUID") and (retry.has("failedOnly") or retry.has("group")):
+        problems.add(retry.at("rolloutUID"), "missing", "name the rollout that is to be retried")
     found = PolicyRollout(
         namespace=namespace,
         policy=named,
@@ -147,6 +151,7 @@ def _read(reader: Reader, namespace: str, policy: str, origin: str) -> PolicyRol
         approvals_for=reader.text("approvalsForVersion") or None,
         retry_uid=retry.text("rolloutUID") or "",
         retry_failed_only=retry.flag("failedOnly"),
+        retry_group=retry.text("group") or "",
         paused=reader.flag("paused"),
         inform=reader.choice("informSucceeds", InformEnd, InformEnd.EVALUATED),
         membership=reader.choice("grouping", GroupKeeping, GroupKeeping.STABLE),

@@ -16,7 +16,6 @@ from tidegate.gates.claims import Claim, ClaimHolder
 from tidegate.gates.shared import Share, ShareLedger
 from tidegate.kinds.rollouts.core.census import Census
 from tidegate.kinds.rollouts.core.course import Course, CourseMode
-from tidegate.kinds.rollouts.core.strategy import Retry
 from tidegate.kinds.rollouts.core.world import RolloutWorld
 from tidegate.model.plan import Action
 from tidegate.model.target import State, Status, Target
@@ -134,7 +133,7 @@ class RolloutBrakes:
     def _exposed(self, census: Census) -> Iterator[tuple[ClaimHolder, Coverage]]:
         """Targets that are changed and not yet soaked, those to be retried included."""
         by = self._brakes.partition or "this rollout"
-        retried = self._course.retry is not Retry.NOTHING
+        retried = self._course.is_retried
         for i, (target, state) in enumerate(zip(self.world.targets, census.states, strict=True)):
             if not _EXPOSED[state] and not (retried and self._is_retried(target, state)):
                 continue

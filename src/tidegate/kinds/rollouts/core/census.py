@@ -69,10 +69,13 @@ class Census(msgspec.Struct):
 
 def take_census(world: RolloutWorld, course: Course, now: Instant) -> Census:
     """Judge every target once."""
-    judge = _judge(world, course, now)
+    judges: dict[Retry, Callable[[Target], Judgement]] = {}
     census = Census([], [], [], None)
     for group in world.groups:
-        _count_group(census, world.targets[group.first : group.last], judge)
+        retry = course.retry_of(group.key)
+        if retry not in judges:
+            judges[retry] = _judge(world, course, retry, now)
+        _count_group(census, world.targets[group.first : group.last], judges[retry])
     return census
 
 
@@ -127,11 +130,13 @@ _FLIGHT_VERDICT = verdict(ProgressReason.InFlight)
 _IN_FLIGHT: Judgement = (State.IN_FLIGHT, (_FLIGHT_VERDICT,), None)
 
 
-def _judge(world: RolloutWorld, course: Course, now: Instant) -> Callable[[Target], Judgement]:
+def _judge(
+    world: RolloutWorld, course: Course, retry: Retry, now: Instant
+) -> Callable[[Target], Judgement]:
     """The function that judges one target; what is the same for all is worked out once."""
     revision, vouched = course.revision, course.vouched
     waiting = _JOIN if course.mode is CourseMode.SETTLED else _WAIT
-    table = _table(world, course, waiting)
+    table = _table(world, course, retry, waiting)
     clocks = _Clocks(world, now, table)
 
     def judge(target: Target) -> Judgement:
@@ -153,13 +158,15 @@ def _judge(world: RolloutWorld, course: Course, now: Instant) -> Callable[[Targe
     return judge
 
 
-def _table(world: RolloutWorld, course: Course, waiting: Judgement) -> list[Judgement | None]:
+def _table(
+    world: RolloutWorld, course: Course, retry: Retry, waiting: Judgement
+) -> list[Judgement | None]:
     """What each status means where no clock is needed; None where one is."""
     strategy = world.strategy
     failed, gone, done = _FAILED, _timed_out(world), _DONE
-    if course.retry is Retry.EVERYTHING:
+    if retry is Retry.EVERYTHING:
         failed = gone = done = waiting
-    elif course.retry is Retry.FAILED:
+    elif retry is Retry.FAILED:
         failed = gone = waiting
     # A revert is not on trial, and a completed rollout has stood its trial.
     soaks = strategy.soak > 0 and course.mode is CourseMode.FORWARD
@@ -170,7 +177,7 @@ def _table(world: RolloutWorld, course: Course, waiting: Judgement) -> list[Judg
     table[Status.Skip] = _SKIPPED
     # Joined after an earlier rollout was completed: it has that one, not this one.
     table[Status.NewCluster] = _DONE if course.mode is CourseMode.SETTLED else waiting
-    if not soaks or course.retry is Retry.EVERYTHING:
+    if not soaks or retry is Retry.EVERYTHING:
         table[Status.Succeeded] = done
     if strategy.deadline is None:
         table[Status.Progressing] = _IN_FLIGHT

@@ -10,10 +10,11 @@ and, decided from the failures found on the way, the rollback of rollback.py.
 """
 
 import enum
+from collections.abc import Mapping
 
 import msgspec
 
-from tidegate.kinds.rollouts.core.strategy import Retry, Rollout
+from tidegate.kinds.rollouts.core.strategy import Retry, Rollout, wider
 from tidegate.kinds.rollouts.core.world import RolloutWorld
 
 
@@ -37,6 +38,16 @@ class Course(msgspec.Struct, frozen=True):
     retry: Retry = Retry.NOTHING
     paused: bool = False
     aborted: bool = False
+    retry_groups: Mapping[str, Retry] = {}
+
+    @property
+    def is_retried(self) -> bool:
+        """Whether any of it is retried."""
+        return self.retry is not Retry.NOTHING or bool(self.retry_groups)
+
+    def retry_of(self, group: str) -> Retry:
+        """What is retried of a group, by the name that approvals have for it."""
+        return wider(self.retry, self.retry_groups.get(group, Retry.NOTHING))
 
 
 def course_under_way(world: RolloutWorld) -> Course:
@@ -46,7 +57,7 @@ def course_under_way(world: RolloutWorld) -> Course:
     # The version goes with the declared revision; an earlier one has no name but its own.
     is_declared = revision == world.revision
     version = rollout.version if is_declared and rollout.version is not None else revision
-    retried = rollout.retry is not Retry.NOTHING
+    retried = rollout.is_retried
     settled = rollout.completed and not retried
     mode = CourseMode.SETTLED if settled else _forward_or_revert(revision, rollout)
     if settled and rollout.last_good is not None:
@@ -58,6 +69,7 @@ def course_under_way(world: RolloutWorld) -> Course:
         retry=rollout.retry,
         paused=rollout.paused,
         aborted=rollout.aborted and not retried,
+        retry_groups=rollout.retried_groups,
     )
 
 
@@ -79,7 +91,7 @@ def course_of_newest(world: RolloutWorld) -> Course:
 
 def _forward_or_revert(revision: str | None, rollout: Rollout) -> CourseMode:
     # A retry of a completed rollout opens it again, in order: it is no revert.
-    reopened = rollout.completed and rollout.retry is not Retry.NOTHING
+    reopened = rollout.completed and rollout.is_retried
     restarted = rollout.restarted or reopened or rollout.retry is Retry.EVERYTHING
     reverts = _is_last_good(revision, rollout) and not restarted
     return CourseMode.REVERT if reverts else CourseMode.FORWARD

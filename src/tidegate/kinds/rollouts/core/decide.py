@@ -267,7 +267,7 @@ def _events(
     events: list[Event] = []
     if course.retry is Retry.EVERYTHING:
         events.append(Event.RESTARTED)
-    elif course.retry is Retry.FAILED:
+    elif course.is_retried:
         events.append(Event.RETRIED)
     if returns and summary is Summary.FAILED:
         events.append(Event.ABORTED)

@@ -33,7 +33,7 @@ def reading(world: RolloutWorld, phase: RolloutPhase) -> Verdict:
 def approval(world: RolloutWorld, course: Course, group: Group) -> Verdict:
     """Whether the group is approved, for this very revision or for every one."""
     approvals = world.rollout.approvals
-    name = group.name or "ungrouped"  # what an approval calls it
+    name = group.key
     if group.mandatory:
         return verdict(RolloutReason.ApprovedAsMandatory, name)
     given = group.name in approvals.groups if group.name else approvals.ungrouped

@@ -4,6 +4,7 @@ The worker records this together with the plan, before acting: that a breach bec
 an abort must survive, or the rollout would start again once the failed targets have returned.
 """
 
+import msgspec
 from msgspec.structs import replace
 
 from tidegate.kinds.rollouts.core.decide import RolloutPlan
@@ -13,6 +14,8 @@ from tidegate.model.plan import Event
 from tidegate.model.target import State, Status, Target
 
 _FRESH = frozenset((State.WAITING, State.JOINED))
+# A retry is taken up once.
+_NO_RETRY: dict[str, object] = {"retry": Retry.NOTHING, "retry_groups": msgspec.UNSET}
 
 
 def remember(world: RolloutWorld, plan: RolloutPlan, new_uid: str) -> Rollout:
@@ -32,17 +35,17 @@ def _changes(
     match event:
         case Event.RESTARTED:
             fresh = {"uid": new_uid, "restarted": True}
-            return fresh | {"retry": Retry.NOTHING, "aborted": False, "completed": False}
+            return fresh | _NO_RETRY | {"aborted": False, "completed": False}
         case Event.RETRIED:
             reopened = rollout.restarted or rollout.completed
-            fresh = {"retry": Retry.NOTHING, "restarted": reopened}
-            return fresh | {"aborted": False, "completed": False}
+            fresh = {"restarted": reopened}
+            return fresh | _NO_RETRY | {"aborted": False, "completed": False}
         case Event.ABORTED:
             return {"aborted": True}
         case Event.COMPLETED:
             return {"completed": True, "restarted": False, "last_good": rollout.revision}
         case Event.SUPERSEDED:
-            fresh = {"uid": new_uid, "revision": world.revision, "retry": Retry.NOTHING}
+            fresh = {"uid": new_uid, "revision": world.revision} | _NO_RETRY
             return fresh | {"completed": False, "aborted": False, "restarted": False}
 
 

@@ -95,6 +95,12 @@ class Retry(enum.Enum):
     EVERYTHING = "everything"
 
 
+def wider(one: Retry, other: Retry) -> Retry:
+    """The one of two retries that includes the other."""
+    order = list(Retry)
+    return max(one, other, key=order.index)
+
+
 class Rollout(msgspec.Struct, frozen=True):
     """What is remembered of the rollout under way."""
 
@@ -108,6 +114,20 @@ class Rollout(msgspec.Struct, frozen=True):
     aborted: bool = False
     last_good: str | None = None
     approvals: Approvals = Approvals()
+    # Of all groups.
     retry: Retry = Retry.NOTHING
     # A retry of everything: it goes in order again, even if it is the last good revision.
     restarted: bool = False
+    # Of single groups, by the name that approvals have for each. Older journals have no such field,
+    # and nothing is written where nothing was asked.
+    retry_groups: dict[str, Retry] | msgspec.UnsetType = msgspec.UNSET
+
+    @property
+    def is_retried(self) -> bool:
+        """Whether a person asked to retry any of it."""
+        return self.retry is not Retry.NOTHING or bool(self.retry_groups)
+
+    @property
+    def retried_groups(self) -> dict[str, Retry]:
+        """The groups that are to be retried, each with what of it."""
+        return self.retry_groups or {}

@@ -197,21 +197,20 @@ def _rollout(reader: Reader) -> Rollout:
             approvals.flag("ungrouped"),
             approvals.text("forVersion"),
         ),
-        retry=_retry(reader.child("retry"), uid),
         restarted=reader.flag("restarted"),
+        **_retry(reader.child("retry"), uid),
     )
     approvals.close()
     reader.close()
     return rollout
 
 
-def _retry(reader: Reader, uid: str | None) -> Retry:
+def _retry(reader: Reader, uid: str | None) -> dict[str, Any]:
     """A retry names the rollout it is for, so that it is taken up once and only for that one."""
-    failed_only = reader.flag("failedOnly")
+    failed_only, group = reader.flag("failedOnly"), reader.text("group")
     wanted = reader.text("uid")
     reader.close()
-    if wanted is not None and wanted != uid:
-        return Retry.NOTHING
-    if failed_only:
-        return Retry.FAILED
-    return Retry.EVERYTHING if wanted is not None else Retry.NOTHING
+    if (wanted is not None and wanted != uid) or (wanted is None and not failed_only):
+        return {}
+    what = Retry.FAILED if failed_only else Retry.EVERYTHING
+    return {"retry_groups": {group: what}} if group else {"retry": what}

@@ -118,7 +118,7 @@ def _group(world: RolloutWorld, report: GroupReport) -> GroupRow:
     return GroupRow(
         name=group.label,
         index=group.index,
-        key=group.name or "ungrouped",
+        key=group.key,
         size=group.size,
         status=report.status.value,
         waiting=tally.waiting,

@@ -29,6 +29,8 @@ class DeclaredRequests(msgspec.Struct, frozen=True, omit_defaults=True):
     # The rollout to be retried, by its identity; empty: none.
     retry: str = ""
     failed_only: bool = False
+    # The one group to be retried; empty: all of them.
+    retry_group: str = ""
 
 
 class RolloutDeclared(Fact, frozen=True, tag="declared", kw_only=True, omit_defaults=True):

@@ -26,7 +26,7 @@ from tidegate.kinds.rollouts.core.journal.facts import (
     TargetsObserved,
     TargetStanding,
 )
-from tidegate.kinds.rollouts.core.strategy import Approvals, Retry, Rollout
+from tidegate.kinds.rollouts.core.strategy import Approvals, Retry, Rollout, wider
 from tidegate.kinds.rollouts.core.summary import Summary
 from tidegate.kinds.rollouts.core.world import RolloutWorld, build_world
 from tidegate.model.json_text import decode_json
@@ -209,6 +209,16 @@ def _revoke(rollout: Rollout, fact: Asked) -> Rollout:
     return replace(rollout, approvals=Approvals(left, ungrouped, given.for_version))
 
 
+def _retry(rollout: Rollout, fact: Asked) -> Rollout:
+    """Of all groups, or of some beside what was asked before."""
+    what = Retry.FAILED if fact.verb is Verb.RETRY_FAILED else Retry.EVERYTHING
+    if not fact.groups:
+        return replace(rollout, retry=what)
+    known = rollout.retried_groups
+    mine = {name: wider(what, known.get(name, Retry.NOTHING)) for name in sorted(fact.groups)}
+    return replace(rollout, retry_groups={**known, **mine})
+
+
 _ASKED: dict[Verb, Callable[[Rollout, Asked], Rollout]] = {
     Verb.APPROVE: _approve,
     Verb.REJECT: _revoke,  # a group has no quorum: a no takes the yes away
@@ -216,8 +226,8 @@ _ASKED: dict[Verb, Callable[[Rollout, Asked], Rollout]] = {
     Verb.PAUSE: lambda rollout, _: replace(rollout, paused=True),
     Verb.RESUME: lambda rollout, _: replace(rollout, paused=False),
     Verb.ABORT: lambda rollout, _: replace(rollout, aborted=True),
-    Verb.RETRY: lambda rollout, _: replace(rollout, retry=Retry.EVERYTHING),
-    Verb.RETRY_FAILED: lambda rollout, _: replace(rollout, retry=Retry.FAILED),
+    Verb.RETRY: _retry,
+    Verb.RETRY_FAILED: _retry,
 }
 
 
