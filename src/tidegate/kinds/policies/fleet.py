@@ -6,11 +6,12 @@ the first move, and nothing on any cluster changes by that.
 
 import asyncio
 from collections import defaultdict
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Collection
 from contextlib import aclosing
 from typing import Any
 
 from tidegate.engine.kind import ActRefusedError
+from tidegate.kinds.policies.core.history import surplus
 from tidegate.kinds.policies.core.names import full_name, split_name
 from tidegate.kinds.policies.core.requests import requests_of
 from tidegate.kinds.policies.core.revision import Fields
@@ -35,6 +36,8 @@ WORD = "policies"
 # Deadlines are weighed with every look: silence is no event.
 LOOK_S = 10.0
 MOVED = "pointer moved"
+# How many revisions are removed in one round.
+TIDIED_MAX = 20
 
 
 class PolicyFleet:
@@ -108,7 +111,11 @@ class PolicyFleet:
                 writer = HubWriter(self._hub, self._shelves, view)
                 if task.change.kind is ChangeKind.REMOVE:
                     return await self._remove(writer, view, task.target)
-                return await self._give(writer, view, task)
+                if not _only_points(view, task):
+                    return await self._give(writer, view, task)
+            # The first of a group wrote what the others need.
+            await writer.point(task.target, task.change.revision)
+            return MOVED
         except ObjectRefusedError as error:
             raise ActRefusedError(str(error)) from None
 
@@ -177,6 +184,33 @@ class PolicyFleet:
             writer = WaveWriter(self._hub, self._shelves, view)
             await (writer.take_all_back() if back else writer.leave())
             return view
+
+    async def tidy(self, partition: str, named: Collection[str]) -> int:
+        """Remove revisions that are neither in use nor among the last few; how many.
+
+        `named` are those that the journal names. It is decided on lists that are read right
+        before, and nothing is moved meanwhile; where one cannot be read, nothing is removed.
+        """
+        rollout = self._shelves.declared().get(partition.removeprefix(f"{WORD}/"))
+        if rollout is None or isinstance(rollout, UserError) or rollout.stage is StageWay.WAVES:
+            return 0
+        limit, place = rollout.history, (rollout.namespace, rollout.name)
+        if len(self._shelves.made(*place)) <= limit:
+            return 0
+        async with self._locks[partition]:
+            view = await self._staged(partition)
+            if not surplus(self._shelves.made(*place), {*named, *view.in_use}, limit):
+                return 0
+            for shelf in (self._shelves.pointer_maps, self._shelves.revision_maps):
+                await shelf.load(self._hub)
+            view = await self._staged(partition)
+            if not view.staged or not view.reading.complete:
+                return 0
+            writer = HubWriter(self._hub, self._shelves, view)
+            gone = surplus(self._shelves.made(*place), {*named, *view.in_use}, limit)[:TIDIED_MAX]
+            for each in gone:
+                await writer.forget(each)
+            return len(gone)
 
     def rollout_object(self, partition: str) -> Fields | None:
         """The Rollout object of a policy, as it was read last; None: it has none."""
@@ -286,7 +320,13 @@ def _only_points(view: PolicyView, task: RolloutTask) -> bool:
     if task.change.kind is ChangeKind.REMOVE or not view.staged or view.astray:
         return False
     is_kept = task.change.revision in view.revisions
-    return is_kept and task.target in view.pointers and view.has(task.target)
+    # What a pointer names is not removed by anything.
+    return (
+        is_kept
+        and task.change.revision in view.pointed
+        and task.target in view.pointers
+        and view.has(task.target)
+    )
 
 
 def _check_paused(rollout: PolicyRollout) -> None:

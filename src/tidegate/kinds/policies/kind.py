@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from tidegate.journal.fact import Fact, Mode
-from tidegate.kinds.policies.core.memory import grouped, lingering, weighed
+from tidegate.kinds.policies.core.memory import grouped, lingering, named, weighed
 from tidegate.kinds.policies.core.requests import new_requests
 from tidegate.kinds.policies.fleet import PolicyFleet
 from tidegate.kinds.policies.observation import PolicyObservation
@@ -75,6 +75,17 @@ class PolicyKind(RolloutKind):
         partition = round_.part.partition
         if round_.acting is not Mode.ACT:
             return {}
+        return {**await self._tidied(round_), **await self._told(round_, partition)}
+
+    async def _tidied(self, round_: "Round") -> dict[str, str]:
+        """Remove revisions that nothing names any more; what could not be is told."""
+        try:
+            await self._policies.tidy(round_.part.partition, named(round_.part.state))
+        except (OutsideError, StaleError) as error:
+            return {"revisions that are not in use": str(error)}
+        return {}
+
+    async def _told(self, round_: "Round", partition: str) -> dict[str, str]:
         if round_.made is not None:
             self._untold[partition] = (round_.made.world, round_.made.plan)
         document = self._policies.rollout_object(partition)

@@ -38,9 +38,10 @@ async def compare_revisions(
     """Compare two revisions; by default what most clusters have with what the author wants."""
     view = await fleet.view(f"{WORD}/{named(name)}")
     known = view.known
-    first, second = before or view.last_good, after or view.revision.name
-    old = spec_of(_known(known, first)) if first is not None else {}
-    new = spec_of(_known(known, second))
+    first = _full(known, before) if before else view.last_good
+    second = _full(known, after) if after else view.revision.name
+    old = spec_of(known[first]) if first is not None else {}
+    new = spec_of(known[second])
     return RevisionDiff(
         policy=view.rollout.name,
         before=first or "",
@@ -52,10 +53,14 @@ async def compare_revisions(
     )
 
 
-def _known(revisions: Mapping[str, Revision], name: str) -> Revision:
-    if name not in revisions:
-        raise NotFoundError("revision", name, nearest_or_all(name, revisions))
-    return revisions[name]
+def _full(revisions: Mapping[str, Revision], name: str) -> str:
+    """A revision by its name, or by the beginning of it that no other has."""
+    begins = [each for each in sorted(revisions) if each.startswith(name)]
+    if len(begins) == 1:
+        return begins[0]
+    hint = nearest_or_all(name, begins or sorted(revisions))
+    gone = "of those that no cluster has only the last are kept (spec.revisionHistoryLimit)"
+    raise NotFoundError("revision", name, f"{hint}; {gone}", "on the hub")
 
 
 def _text(value: Any) -> str:

@@ -15,6 +15,7 @@ from collections.abc import Collection, Iterable, Mapping
 from msgspec.structs import replace
 
 from tidegate.kinds.policies.core.groups import steady, with_offline
+from tidegate.kinds.rollouts.core.journal.state import RolloutState
 from tidegate.kinds.rollouts.core.strategy import Strategy
 from tidegate.kinds.rollouts.core.world import Membership
 from tidegate.model.target import Status, Target
@@ -55,6 +56,18 @@ def _is_over(known: Target, strategy: Strategy, now: Instant) -> bool:
     if known.status is not Status.Progressing or strategy.deadline is None:
         return False
     return known.since is not None and now >= known.since + strategy.deadline
+
+
+def named(state: RolloutState) -> frozenset[str]:
+    """Every revision that is remembered of a rollout: none of them may be lost."""
+    rollout, declared = state.rollout, state.declared
+    found = [rollout.revision, rollout.last_good]
+    if declared is not None:
+        # What was there before counts until something succeeded.
+        found += [declared.revision, rollout.last_good or declared.last_good]
+    found += [each.task.change.revision for each in state.pending.values()]
+    found += [each.revision for each in state.reports.values()]
+    return frozenset(each for each in found if each)
 
 
 def lingering(

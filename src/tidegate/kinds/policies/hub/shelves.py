@@ -69,6 +69,8 @@ class RevisionItem(msgspec.Struct, frozen=True):
     policy: str
     # None: the ConfigMap was changed, and holds none.
     revision: Revision | None
+    # When it was made, by the server.
+    made: str = ""
 
 
 class ClusterShelf(Shelf[ClusterState]):
@@ -222,12 +224,18 @@ class HubShelves:
 
     def revisions_of(self, namespace: str, name: str) -> dict[str, Revision]:
         """The revisions of a policy that are kept and unchanged."""
-        mine = (
-            item.revision
-            for (where, _), item in self.revision_maps.items.items()
-            if where == namespace and item.policy == name
-        )
+        mine = (item.revision for item in self._revision_items(namespace, name))
         return {each.name: each for each in mine if each is not None}
+
+    def made(self, namespace: str, name: str) -> dict[str, str]:
+        """When each revision of a policy was made."""
+        mine = self._revision_items(namespace, name)
+        return {each.revision.name: each.made for each in mine if each.revision is not None}
+
+    def _revision_items(self, namespace: str, name: str) -> Iterator[RevisionItem]:
+        for (where, _), item in self.revision_maps.items.items():
+            if where == namespace and item.policy == name:
+                yield item
 
 
 def members_of(policy_set: Fields) -> tuple[str, ...]:
@@ -267,9 +275,10 @@ def _document(found: Object) -> Fields:
 
 
 def _revision(found: Object) -> RevisionItem:
-    policy = found.document["metadata"]["labels"][POLICY_LABEL]
+    metadata = found.document["metadata"]
+    policy, made = metadata["labels"][POLICY_LABEL], str(metadata.get("creationTimestamp") or "")
     try:
-        return RevisionItem(policy, read_revision(found.document))
+        return RevisionItem(policy, read_revision(found.document), made)
     except ValueError:
         return RevisionItem(policy, None)
 

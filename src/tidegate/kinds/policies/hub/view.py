@@ -73,6 +73,17 @@ class PolicyView(msgspec.Struct, frozen=True):
         return self.pointers if self.staged else {}
 
     @property
+    def pointed(self) -> frozenset[str]:
+        """The revisions that a pointer names."""
+        return frozenset(self.pointers.values())
+
+    @property
+    def in_use(self) -> frozenset[str]:
+        """The revisions that the hub needs: given, wanted, or what to return to."""
+        own = {self.revision.name, self.last_good} - {None}
+        return self.pointed | frozenset(each for each in own if each is not None)
+
+    @property
     def known(self) -> Mapping[str, Revision]:
         """All revisions that a cluster can be given, by name."""
         own = (self.revision, self.baseline)

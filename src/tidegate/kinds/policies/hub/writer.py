@@ -10,12 +10,14 @@ Every write can be repeated, and a crash between two of them leaves clusters as 
 """
 
 from collections.abc import Iterable
+from contextlib import suppress
 
 from tidegate.kinds.policies.core.names import (
     OCM_CLUSTER,
     SCHEDULING_OFF,
     manager_of,
     own_placement,
+    revision_map,
 )
 from tidegate.kinds.policies.core.names import PLACEMENT as PLACEMENT_NOTE
 from tidegate.kinds.policies.core.revision import (
@@ -85,8 +87,11 @@ class HubWriter:
             await self._bind(each, own_placement(self._policy), each.placement)
 
     async def keep(self, revision: Revision) -> None:
-        """Have a revision's ConfigMap; one of the same name with other content is refused."""
-        if revision.name in self._view.revisions:
+        """Have a revision's ConfigMap; one of the same name with other content is refused.
+
+        One that no cluster has may have been removed a moment ago: that it was seen is no proof.
+        """
+        if revision.name in self._view.revisions and revision.name in self._view.pointed:
             return
         document = revision_object(self._namespace, self._policy, revision)
         found = await self._cluster.get(
@@ -98,11 +103,24 @@ class HubWriter:
             found = (await self._cluster.apply(document)).object
         self._shelves.revision_maps.put(found)
 
+    async def forget(self, revision: str) -> None:
+        """Delete a revision's ConfigMap, if it is as Tidegate wrote it."""
+        name = revision_map(self._policy, revision)
+        found = await self._cluster.get(CONFIG_MAP, self._namespace, name)
+        if found is not None:
+            await self._cluster.delete(found)
+            self._shelves.revision_maps.drop(found)
+
     async def point(self, cluster: str, revision: str | None) -> None:
-        """Give a cluster a revision, or none."""
+        """Give a cluster a revision, or none; with its last pointer the ConfigMap goes."""
         document = pointer_object(self._namespace, self._policy, cluster, revision)
-        applied = await self._cluster.apply(document, take=Take.OVER)
-        self._shelves.pointer_maps.put(applied.object)
+        found = (await self._cluster.apply(document, take=Take.OVER)).object
+        self._shelves.pointer_maps.put(found)
+        if revision is None and not found.document.get("data"):
+            # Another policy may have been given to the cluster meanwhile: then it stays.
+            with suppress(StaleError):
+                await self._cluster.delete(found)
+                self._shelves.pointer_maps.drop(found)
 
     async def place(self, clusters: Iterable[str]) -> None:
         """Have clusters in our decisions, in the first that have room."""

@@ -25,6 +25,7 @@ import msgspec
 
 from tidegate.documents.reader import Reader
 from tidegate.kinds.policies.core.compliance import InformEnd
+from tidegate.kinds.policies.core.history import HISTORY_DEFAULT
 from tidegate.kinds.policies.core.names import full_name
 from tidegate.kinds.policies.core.waves import StageWay
 from tidegate.kinds.rollouts.core.strategy import OnNewRevision, Strategy
@@ -62,6 +63,8 @@ class PolicyRollout(msgspec.Struct, frozen=True):
     paused: bool = False
     inform: InformEnd = InformEnd.EVALUATED
     membership: GroupKeeping = GroupKeeping.STABLE
+    # How many revisions are kept that are not in use.
+    history: int = HISTORY_DEFAULT
     # Where it is written.
     origin: str = ""
     stage: StageWay = StageWay.STAGED
@@ -133,11 +136,11 @@ def _read(reader: Reader, namespace: str, policy: str, origin: str) -> PolicyRol
     if not reader.has("rolloutStrategy"):
         problems.add(reader.at("rolloutStrategy"), "missing", 'write at least {"type": "All"}')
     groups, ungrouped = reader.children("decisionGroups"), reader.child("ungrouped")
-    retry = reader.child("retryRollout")
     strategy = read_strategy(reader.child("rolloutStrategy"))
     if stage is StageWay.WAVES:
         # The content of before is not on the hub any more: there is nothing to finish.
         strategy = msgspec.structs.replace(strategy, on_new_revision=OnNewRevision.SUPERSEDE)
+    retry, limit = reader.child("retryRollout"), reader.whole("revisionHistoryLimit")
     if not retry.text("rolloutUID") and (retry.has("failedOnly") or retry.has("group")):
         problems.add(retry.at("rolloutUID"), "missing", "name the rollout that is to be retried")
     found = PolicyRollout(
@@ -155,6 +158,7 @@ def _read(reader: Reader, namespace: str, policy: str, origin: str) -> PolicyRol
         paused=reader.flag("paused"),
         inform=reader.choice("informSucceeds", InformEnd, InformEnd.EVALUATED),
         membership=reader.choice("grouping", GroupKeeping, GroupKeeping.STABLE),
+        history=HISTORY_DEFAULT if limit is None else limit,
         origin=origin,
         stage=stage,
         policy_set=policy_set,
