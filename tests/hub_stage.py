@@ -19,7 +19,7 @@ from tidegate.kinds.policies.kind import PolicyKind
 from tidegate.kinds.policies.simulated.hub import SimulatedHub
 from tidegate.kinds.rollouts.core.journal.state import RolloutState
 from tidegate.kinds.rollouts.rules import RolloutRules
-from tidegate.kubernetes.port import PLACEMENT, PLACEMENT_BINDING, POLICY, ROLLOUT
+from tidegate.kubernetes.port import EVENT, PLACEMENT, PLACEMENT_BINDING, POLICY, ROLLOUT
 from tidegate.machine.clock import Clock
 from tidegate.model.time import SECOND, Instant, parse_instant
 from tidegate.store.client.memory import MemoryStore
@@ -114,6 +114,12 @@ class HubStage:
         record = self.hub.api.records[ROLLOUT, "policies", "web"]
         found: dict[str, Any] = self.hub.api.document(record).get("status") or {}
         return found
+
+    def events(self) -> list[tuple[str, str]]:
+        """The Events of the Rollout object in their order: what each is about, and its words."""
+        found = [self.hub.api.document(record) for _, record in self.hub.api.listed(EVENT, "")]
+        found.sort(key=lambda each: int(each["metadata"]["resourceVersion"]))
+        return [(each["reason"], each["note"]) for each in found]
 
     def start(self, partition: str = PARTITION) -> "Worker":
         """A worker, which knows nothing but the journal."""

@@ -1,7 +1,5 @@
 """Policies on a simulated hub, in virtual time: revisions go out group by group, and are proved."""
 
-from typing import Any
-
 from tests.hub_stage import (
     MINUTE,
     NAME,
@@ -19,7 +17,6 @@ from tidegate.journal.facts import Mode
 from tidegate.kubernetes.port import (
     CONFIG_MAP,
     POLICY,
-    ROLLOUT,
 )
 from tidegate.model.time import SECOND, Instant
 
@@ -189,8 +186,8 @@ def test_clusters_join_and_leave() -> None:
         await worker.live(MINUTE)
         assert (POLICY, "dev-2", NAME) not in stage.hub.api.records
         assert len(stage.values()) == 6
-        pointers = stage.hub.api.records[CONFIG_MAP, "policies", "tidegate-pointers-dev-2"]
-        assert not stage.hub.api.document(pointers).get("data")
+        left = (CONFIG_MAP, "policies", "tidegate-pointers-dev-2")
+        assert left not in stage.hub.api.records
 
     stage = play(story)
     assert stage.hub.agents["dev-2"].deleted == [OBJECT]
@@ -340,25 +337,21 @@ def test_two_policies_keep_their_pointers_apart() -> None:
 def test_the_object_says_how_its_rollout_goes() -> None:
     """Summary, groups and conditions, whose times change with their status; only where we act."""
 
-    def status(stage: HubStage) -> dict[str, Any]:
-        record = stage.hub.api.records[ROLLOUT, "policies", "web"]
-        found: dict[str, Any] = stage.hub.api.document(record).get("status") or {}
-        return found
-
     async def story(stage: HubStage, worker: Worker) -> None:
         await worker.live(2 * MINUTE, Mode.OBSERVE)
-        assert status(stage) == {}
+        assert stage.status() == {}
         await worker.live(2 * MINUTE)
-        now = status(stage)
+        now = stage.status()
         assert (now["rolloutStatus"], now["done"]) == ("Progressing", "0 of 6")
         assert now["revision"] == (await worker.fleet.view(PARTITION)).revision.name
         assert [each["groupName"] for each in now["decisionGroups"]] == ["dev", "stage", "prod"]
         await worker.live(60 * MINUTE)
-        end = status(stage)
+        end = stage.status()
         assert (end["rolloutStatus"], end["done"]) == ("Succeeded", "6 of 6")
         assert end["lastSuccessful"] == now["revision"]
         conditions = {each["type"]: each for each in end["conditions"]}
         assert {kind: each["status"] for kind, each in conditions.items()} == {
+            "Accepted": "True",
             "Progressing": "False",
             "Succeeded": "True",
             "Failed": "False",
@@ -386,8 +379,7 @@ def test_a_retry_in_the_document_is_for_the_rollout_that_its_status_names() -> N
         stage.declare(retryRollout={"rolloutUID": "another", "failedOnly": True})
         await worker.live(60 * MINUTE)
         assert worker.summary() == "Failed"
-        record = stage.hub.api.records[ROLLOUT, "policies", "web"]
-        uid = stage.hub.api.document(record)["status"]["rolloutUID"]
+        uid = stage.status()["rolloutUID"]
         stage.declare(retryRollout={"rolloutUID": uid, "failedOnly": True})
         await worker.live(MINUTE)
         assert worker.summary() == "Progressing"

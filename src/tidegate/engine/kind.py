@@ -325,6 +325,9 @@ class Kind(Generic[S, W, P, O]):
         """Whether nothing more happens to a partition by itself, for `run --once`."""
         return result.plan is not None
 
+    async def unseen(self, round_: Any, error: Exception) -> None:
+        """A partition could not be observed: what is left to do about it before that is told."""
+
     async def after_round(self, round_: Any) -> Mapping[str, str]:  # noqa: ARG002
         """What is left to do once a round was recorded and carried out; what failed, by name."""
         return {}

@@ -27,6 +27,7 @@ from tidegate.journal.fact import Fact, Mode
 from tidegate.journal.facts import TaskOutcome
 from tidegate.journal.lease import Lease
 from tidegate.machine.clock import Clock
+from tidegate.model.errors import OutsideError, StaleError
 from tidegate.model.time import SECOND, Duration, Instant
 from tidegate.store.port import Append, Head, LostClaimError
 
@@ -155,7 +156,11 @@ class Round:
     async def run(self) -> RoundResult:
         """Observe, fold, decide, record, execute."""
         part = self.part
-        self.seen = await self.kind.observe(part.partition)
+        try:
+            self.seen = await self.kind.observe(part.partition)
+        except (OutsideError, StaleError) as error:
+            await self.kind.unseen(self, error)
+            raise
         now = self.clock.now()
         if self.seen is None:
             soon = Instant(now + SOON)

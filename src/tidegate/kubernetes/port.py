@@ -38,6 +38,8 @@ CONFIG_MAP = ResourceKind("v1", "ConfigMap", "configmaps")
 VOLUME_CLAIM = ResourceKind("v1", "PersistentVolumeClaim", "persistentvolumeclaims")
 POD = ResourceKind("v1", "Pod", "pods")
 
+EVENT = ResourceKind("events.k8s.io/v1", "Event", "events")
+
 _POLICY = "policy.open-cluster-management.io"
 _CLUSTER = "cluster.open-cluster-management.io"
 POLICY = ResourceKind(f"{_POLICY}/v1", "Policy", "policies")
@@ -60,6 +62,7 @@ KINDS: Mapping[tuple[str, str], ResourceKind] = {
         CONFIG_MAP,
         VOLUME_CLAIM,
         POD,
+        EVENT,
         POLICY,
         POLICY_SET,
         PLACEMENT_BINDING,

@@ -14,9 +14,9 @@ from tidegate.engine.kind import ActRefusedError
 from tidegate.kinds.policies.core.history import surplus
 from tidegate.kinds.policies.core.names import full_name, split_name
 from tidegate.kinds.policies.core.requests import requests_of
-from tidegate.kinds.policies.core.revision import Fields
 from tidegate.kinds.policies.core.waves import StageWay
 from tidegate.kinds.policies.hub.mirror import FRESH_S, Shelf
+from tidegate.kinds.policies.hub.rollout_objects import RolloutObjects
 from tidegate.kinds.policies.hub.shelves import HubShelves
 from tidegate.kinds.policies.hub.view import PolicyView, view_of
 from tidegate.kinds.policies.hub.wave_view import WaveView, wave_view_of
@@ -27,7 +27,7 @@ from tidegate.kinds.policies.waves import act_on_wave, observe_waves
 from tidegate.kinds.policies.wire.hub_doc import root_of
 from tidegate.kinds.policies.wire.rollout_doc import GroupKeeping, PolicyRollout
 from tidegate.kinds.rollouts.core.journal.facts import RolloutDeclared, RolloutTask
-from tidegate.kubernetes.port import ROLLOUT, Cluster, Object, ObjectRefusedError
+from tidegate.kubernetes.port import Cluster, Object, ObjectRefusedError
 from tidegate.model.errors import NotFoundError, OutsideError, StaleError, UserError
 from tidegate.model.plan import ChangeKind
 from tidegate.model.problem import Problem, nearest_or_all
@@ -36,8 +36,22 @@ WORD = "policies"
 # Deadlines are weighed with every look: silence is no event.
 LOOK_S = 10.0
 MOVED = "pointer moved"
+# Why a rollout is refused, as a condition has it.
+INVALID = "InvalidRollout"
+NOT_STAGEABLE = "NotStageable"
 # How many revisions are removed in one round.
 TIDIED_MAX = 20
+
+
+class PolicyRefusedError(OutsideError):
+    """What people wrote cannot be carried out."""
+
+    def __init__(self, partition: str, reason: str, error: UserError) -> None:
+        super().__init__(f"{partition}: {error}")
+        # InvalidRollout or NotStageable: public, as a reason of a condition.
+        self.reason = reason
+        # The same words as `policies plan` has.
+        self.problems = [each.text() for each in error.problems]
 
 
 class PolicyFleet:
@@ -46,9 +60,12 @@ class PolicyFleet:
     def __init__(self, hub: Cluster, *, fresh_s: float = FRESH_S, look_s: float = LOOK_S) -> None:
         self._hub = hub
         self._shelves = HubShelves(hub, fresh_s)
+        self.objects = RolloutObjects(hub, self._shelves)
         self._look_s = look_s
         # Decisions are written whole: one at a time for each policy.
         self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        # What others had changed and was put back, by policy, until it is told.
+        self.put_back: defaultdict[str, list[str]] = defaultdict(list)
 
     async def partitions(self) -> list[str]:
         """The policies that a rollout is declared for, readable or not."""
@@ -92,6 +109,7 @@ class PolicyFleet:
             offline=view.offline,
             registered=frozenset(view.clusters),
             stable=rollout.membership is GroupKeeping.STABLE,
+            staged=view.staged,
         )
 
     async def act(self, partition: str, task: RolloutTask) -> str:
@@ -138,6 +156,7 @@ class PolicyFleet:
         if adopted:
             await writer.adopt()
         await writer.bind(view.astray)
+        self.put_back[f"{WORD}/{view.rollout.name}"] += [f"binding {e.name}" for e in view.astray]
         await writer.point(cluster, wanted)
         await writer.place([cluster])
         return f"policy adopted, {MOVED}" if adopted else MOVED
@@ -212,24 +231,6 @@ class PolicyFleet:
                 await writer.forget(each)
             return len(gone)
 
-    def rollout_object(self, partition: str) -> Fields | None:
-        """The Rollout object of a policy, as it was read last; None: it has none."""
-        found = self._shelves.declared().get(partition.removeprefix(f"{WORD}/"))
-        if found is None or isinstance(found, UserError):
-            return None
-        kind, _, place = found.origin.partition("/")
-        namespace, _, name = place.partition("/")
-        return self._shelves.rollouts.items.get((namespace, name)) if kind == "rollout" else None
-
-    async def write_status(self, document: Fields, status: Fields) -> None:
-        """Have an object say how its rollout goes; one that is gone needs no status."""
-        if document.get("status") == status:
-            return
-        metadata = document["metadata"]
-        found = await self._hub.get(ROLLOUT, metadata["namespace"], metadata["name"])
-        if found is not None:
-            self._shelves.rollouts.put(await self._hub.write_status(found, status))
-
     async def rollout(self, partition: str) -> PolicyRollout:
         """What is declared of one policy now; UserError says what is wrong with that."""
         await self._shelves.mirror.fresh()
@@ -266,7 +267,9 @@ class PolicyFleet:
         try:
             return await self.any_view(partition)
         except UserError as error:
-            raise OutsideError(f"{partition}: {error}") from None
+            declared = self._shelves.declared().get(partition.removeprefix(f"{WORD}/"))
+            reason = INVALID if isinstance(declared, UserError) else NOT_STAGEABLE
+            raise PolicyRefusedError(partition, reason, error) from None
 
     async def _staged(self, partition: str) -> PolicyView:
         view = await self._seen(partition)

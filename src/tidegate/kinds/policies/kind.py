@@ -6,23 +6,37 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from tidegate.journal.fact import Fact, Mode
+from tidegate.journal.fact import Fact, Mode, some_names
+from tidegate.journal.facts import TaskOutcome
 from tidegate.kinds.policies.core.memory import grouped, lingering, named, weighed
 from tidegate.kinds.policies.core.requests import new_requests
-from tidegate.kinds.policies.fleet import PolicyFleet
+from tidegate.kinds.policies.core.revision import Fields
+from tidegate.kinds.policies.fleet import WORD, PolicyFleet, PolicyRefusedError
 from tidegate.kinds.policies.observation import PolicyObservation
-from tidegate.kinds.policies.wire.status_doc import status_of
+from tidegate.kinds.policies.wire.event_doc import (
+    EventReason,
+    RolloutEvent,
+    events_between,
+    mark_of,
+    refusal,
+)
+from tidegate.kinds.policies.wire.status_doc import refused_status, status_of
 from tidegate.kinds.rollouts.core.decide import RolloutPlan
 from tidegate.kinds.rollouts.core.journal.state import RolloutState
+from tidegate.kinds.rollouts.core.strategy import OnFailure, Rollout
 from tidegate.kinds.rollouts.core.world import RolloutWorld
 from tidegate.kinds.rollouts.fleet import Observation
 from tidegate.kinds.rollouts.kind import RolloutKind
 from tidegate.model.errors import OutsideError, StaleError
 from tidegate.model.target import UNGROUPED
-from tidegate.model.time import Instant
+from tidegate.model.time import Instant, format_instant
 
 if TYPE_CHECKING:
     from tidegate.engine.round import Round
+
+
+# What a worker calls the status, where it cannot be written.
+STATUS = "status of the Rollout"
 
 
 class PolicyKind(RolloutKind):
@@ -36,6 +50,8 @@ class PolicyKind(RolloutKind):
         # Since when members of each policy are in no decision. Another worker begins anew, which
         # keeps them for longer.
         self._missed: defaultdict[str, dict[str, Instant]] = defaultdict(dict)
+        # Clusters whose pointer others moved, until it is put back.
+        self._drift: defaultdict[str, set[str]] = defaultdict(set)
 
     def news(
         self, state: RolloutState, seen: Observation, now: Instant
@@ -67,6 +83,8 @@ class PolicyKind(RolloutKind):
             declared.origin,
             [each.name or UNGROUPED for each in groups],
         )
+        if seen.staged:
+            self._drift[declared.origin] |= _moved_by_others(state, seen)
         # Asked last: what a request is about has to be declared by then.
         return [*super().news(state, weighed_seen, now), *((now, fact) for fact in asked)]
 
@@ -86,20 +104,98 @@ class PolicyKind(RolloutKind):
         return {}
 
     async def _told(self, round_: "Round", partition: str) -> dict[str, str]:
+        """Status and Events of the Rollout object; what could not be written is told."""
         if round_.made is not None:
             self._untold[partition] = (round_.made.world, round_.made.plan)
-        document = self._policies.rollout_object(partition)
-        if partition not in self._untold or document is None:
+        documents = self._objects(partition)
+        happened = self._put_back(round_, partition)
+        if len(documents) != 1 or (partition not in self._untold and not happened):
             return {}
-        world, plan = self._untold[partition]
-        status = status_of(world, plan, round_.part.state.rollout, document, round_.clock.now())
+        (document,) = documents
+        before, status = document.get("status") or {}, None
+        if partition in self._untold:
+            world, plan = self._untold[partition]
+            rollout = round_.part.state.rollout
+            status = status_of(world, plan, rollout, document, round_.clock.now())
+            happened += events_between(before, status, _returns_to(world, rollout))
+        troubles = await self._events(round_, document, happened)
+        if status is not None:
+            troubles |= await self._status(document, status)
+            if STATUS not in troubles:
+                del self._untold[partition]
+        return troubles
+
+    def _objects(self, partition: str) -> list[Fields]:
+        return self._policies.objects.of(partition.removeprefix(f"{WORD}/"))
+
+    def _put_back(self, round_: "Round", partition: str) -> list[RolloutEvent]:
+        """What others had changed, and was put back in this round."""
+        state = round_.part.state
+        moved = self._drift[state.declared.origin] if state.declared is not None else set()
+        done = {task.target for task, end in round_.outcomes if end is TaskOutcome.DONE}
+        names = [f"pointer of {each}" for each in sorted(done & moved)]
+        names += self._policies.put_back.pop(partition, [])
+        moved -= done
+        if not names:
+            return []
+        note = f"changed by others, and put back: {some_names(names)}"
+        return [RolloutEvent(EventReason.DRIFT_PUT_BACK, note)]
+
+    async def _events(
+        self, round_: "Round", document: Fields, happened: Sequence[RolloutEvent]
+    ) -> dict[str, str]:
+        worker, now = round_.lease.holder, round_.clock.now()
+        mark = mark_of(document.get("status") or {})
         try:
-            await self._policies.write_status(document, status)
+            for each in happened:
+                # What was put back is not in the status: each time is another.
+                is_drift = each.reason is EventReason.DRIFT_PUT_BACK
+                its = format_instant(now) if is_drift else mark
+                await self._policies.objects.write_event(document, each, its, worker, now)
         except (OutsideError, StaleError) as error:
-            return {"status of the Rollout": str(error)}
-        del self._untold[partition]
+            return {"Events of the Rollout": str(error)}
         return {}
+
+    async def _status(self, document: Fields, status: Fields) -> dict[str, str]:
+        try:
+            await self._policies.objects.write_status(document, status)
+        except (OutsideError, StaleError) as error:
+            return {STATUS: str(error)}
+        return {}
+
+    async def unseen(self, round_: "Round", error: Exception) -> None:
+        """Have the Rollout object say why it is refused, where this worker acts."""
+        if not isinstance(error, PolicyRefusedError) or round_.mode is not Mode.ACT:
+            return
+        troubles: dict[str, str] = {}
+        for document in self._objects(round_.part.partition):
+            now = round_.clock.now()
+            status = refused_status(document, error.reason, error.problems, now)
+            happened = refusal(document.get("status") or {}, status)
+            troubles |= await self._events(round_, document, happened)
+            troubles |= await self._status(document, status)
+        if troubles:
+            told = "; ".join(f"{what}: {why}" for what, why in troubles.items())
+            raise OutsideError(f"{error}; {told}") from None
 
     def on_lease_lost(self, partition: str) -> None:
         """Another worker writes it."""
         self._untold.pop(partition, None)
+
+
+def _returns_to(world: RolloutWorld, rollout: Rollout) -> str:
+    """What clusters return to once a rollout is aborted; empty: they stay as they are."""
+    last_good = rollout.last_good or world.rollout.last_good
+    return (last_good or "") if world.strategy.on_failure is OnFailure.ROLLBACK else ""
+
+
+def _moved_by_others(state: RolloutState, seen: PolicyObservation) -> set[str]:
+    """Clusters whose pointer is another than was written, and not because we write it now."""
+    return {
+        each.name
+        for each in seen.reports
+        if (known := state.reports.get(each.name)) is not None
+        and known.revision is not None
+        and known.revision != each.revision
+        and each.name not in state.pending
+    }

@@ -12,3 +12,5 @@ class PolicyObservation(Observation, frozen=True):
     registered: frozenset[str] = frozenset()
     # Whether clusters keep their group.
     stable: bool = True
+    # Whether the root looks its content up by pointers.
+    staged: bool = False
