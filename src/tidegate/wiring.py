@@ -5,7 +5,7 @@ Each is imported when it is asked for: a command imports what it uses.
 
 import os
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -40,18 +40,18 @@ if TYPE_CHECKING:
 def bundle_sections() -> "Sections":
     """What each kind reads of a bundle."""
     from tidegate.kinds.integrations.bundle.section import INTEGRATIONS
+    from tidegate.kinds.policies.bundle import POLICIES_SECTION
     from tidegate.kinds.promotions.bundle import PROMOTIONS_SECTION
     from tidegate.kinds.upgrades.bundle import UPGRADES_SECTION
 
-    return (INTEGRATIONS, PROMOTIONS_SECTION, UPGRADES_SECTION)
+    return (INTEGRATIONS, POLICIES_SECTION, PROMOTIONS_SECTION, UPGRADES_SECTION)
 
 
 def bundle_rules() -> dict[str, str]:
     """What findings in a bundle are about, by the word that names it."""
     from tidegate.bundle.finding import RULES
 
-    sections = bundle_sections()
-    return {**RULES, **{name: text for each in sections for name, text in each.rules.items()}}
+    return RULES | {name: text for each in bundle_sections() for name, text in each.rules.items()}
 
 
 def read_bundle(tree: "Tree", cache: "Cache", progress: "Progress | None" = None) -> "Bundle":
@@ -204,18 +204,19 @@ def remote_fleet(url: str) -> "RemoteFleet":
     return RemoteFleet(url)
 
 
-def open_tree(folder: Path, revision: str | None = None, *, must_exist: bool = True) -> "Tree":
-    """The files of a bundle: in a directory, or in a revision of the repository it is in.
+def open_tree(
+    folder: Path, revision: str | None = None, *, must_exist: bool = True, only: Sequence[Path] = ()
+) -> "Tree":
+    """The files of a bundle: in a directory, or in a revision of its repository; or some alone.
 
     A revision that does not have the directory has no files, if it need not exist.
     """
+    from tidegate.git.client.tree.directory import DirectoryTree, FilesTree
+    from tidegate.git.client.tree.git import GitTree
+
     if revision is not None:
-        from tidegate.git.client.tree.git import GitTree
-
         return GitTree(folder, revision, must_exist=must_exist)
-    from tidegate.git.client.tree.directory import DirectoryTree
-
-    return DirectoryTree(folder)
+    return FilesTree(only) if only else DirectoryTree(folder)
 
 
 def parting(folder: Path, base: str, head: str | None) -> str:
@@ -395,6 +396,5 @@ def _forge_token(kind: "ForgeKind", token: str, env: Mapping[str, str]) -> str:
     usual = (env[name].strip() for name in TOKEN_VARIABLES[kind] if env.get(name, "").strip())
     found = revealed(token, env, "forgeToken") if token else next(usual, "")
     if not (found.isascii() and found.isprintable()) or " " in found:
-        problem = Problem("forgeToken", "what is there is no token", "one word, on one line")
-        raise UserError((problem,))
+        raise UserError((Problem("forgeToken", "what is there is no token", "write one word"),))
     return found

@@ -25,11 +25,12 @@ from pathlib import Path
 from tidegate.bundle.reader import read_bundle
 from tidegate.git.client.tree.directory import DirectoryTree
 from tidegate.kinds.integrations.bundle.section import INTEGRATIONS
+from tidegate.kinds.policies.bundle import POLICIES_SECTION
 from tidegate.kinds.promotions.bundle import PROMOTIONS_SECTION
 from tidegate.kinds.promotions.files import declared
 from tidegate.kinds.upgrades.bundle import UPGRADES_SECTION
 from tidegate.machine.file_cache import NoCache
-sections = (INTEGRATIONS, PROMOTIONS_SECTION, UPGRADES_SECTION)
+sections = (INTEGRATIONS, POLICIES_SECTION, PROMOTIONS_SECTION, UPGRADES_SECTION)
 read_bundle(DirectoryTree(Path(sys.argv[1])), NoCache(), sections)
 for name, module in sorted(sys.modules.items()):
     if name.startswith("tidegate."):

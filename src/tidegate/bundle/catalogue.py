@@ -55,9 +55,8 @@ class Catalogue:
         self._hints: dict[str, str] = {}
 
     def type_of(self, data: Any) -> str:
-        """The type of a document by its `$schema`; empty if it is not one of ours."""
-        schema = data.get("$schema") if isinstance(data, dict) else None
-        return self.by_schema.get(schema, "") if isinstance(schema, str) else ""
+        """The type of a document by what it is written as; empty if it is not one of ours."""
+        return self.by_schema.get(schema_of(data), "")
 
     def documents(self) -> dict[str, dict[str, Any]]:
         """Every schema by its identifier."""
@@ -130,6 +129,16 @@ class Catalogue:
 
         walk(schema)
         return names
+
+
+def schema_of(data: Any) -> str:
+    """What a document is written as: `$schema`, or as Kubernetes has it, `v1 ConfigMap`."""
+    if not isinstance(data, dict):
+        return ""
+    if "$schema" not in data:
+        return f"{data.get('apiVersion')} {data.get('kind')}" if "apiVersion" in data else ""
+    schema = data["$schema"]
+    return schema if isinstance(schema, str) else ""
 
 
 @lru_cache(maxsize=4)

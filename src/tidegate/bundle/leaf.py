@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from tidegate.bundle.catalogue import Catalogue
+from tidegate.bundle.catalogue import Catalogue, schema_of
 from tidegate.bundle.finding import BundleFinding, DocumentFault, Path, path_text
 from tidegate.bundle.places import placed
 from tidegate.documents.plain_yaml import DeclinedError, read_plain
@@ -82,7 +82,7 @@ def _read(raw: bytes, catalogue: Catalogue) -> Leaf:
     lines: dict[str, int] | None = {} if _is_lined(guess, text, catalogue) else None
     try:
         plain = read_plain(text, lines)
-        if lines is None and _is_lined(plain.data.get("$schema"), text, catalogue):
+        if lines is None and _is_lined(schema_of(plain.data), text, catalogue):
             lines = {}
             plain = read_plain(text, lines)
     except DeclinedError:

@@ -29,7 +29,8 @@ class DocumentType(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     # Empty: another section says it.
     noun: str = ""
-    # What documents of this type write under `$schema`; empty: another section says it.
+    # What documents of this type write under `$schema`, or their `apiVersion kind`; empty: another
+    # section says it.
     schemas: tuple[str, ...] = ()
     # The fields that are kept of it; None: all of them.
     kept: tuple[str, ...] | None = None

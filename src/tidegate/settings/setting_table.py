@@ -250,6 +250,13 @@ _INTEGRATIONS = (
         help="The kubeconfig of a hub of Open Cluster Management: roll its policies out.",
     ),
     Setting(
+        name="policies",
+        flag="--policies",
+        form=SettingForm.PATH,
+        default="",
+        help="A directory with Rollouts and the authors' Policies, beside those on the hub.",
+    ),
+    Setting(
         name="contexts",
         flag="--context-of",
         form=SettingForm.TEXTS,

@@ -73,6 +73,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     revision: str
     kubeconfig: str
     hub: str
+    policies: str
     contexts: tuple[str, ...]
     image: str
     parameters: tuple[str, ...]

@@ -17,7 +17,7 @@ from tidegate.kinds.policies.core.requests import requests_of
 from tidegate.kinds.policies.core.waves import StageWay
 from tidegate.kinds.policies.hub.mirror import FRESH_S, Shelf
 from tidegate.kinds.policies.hub.rollout_objects import RolloutObjects
-from tidegate.kinds.policies.hub.shelves import HubShelves
+from tidegate.kinds.policies.hub.shelves import HubShelves, ReadFiles
 from tidegate.kinds.policies.hub.view import PolicyView, view_of
 from tidegate.kinds.policies.hub.wave_view import WaveView, wave_view_of
 from tidegate.kinds.policies.hub.wave_writer import WaveWriter
@@ -57,9 +57,16 @@ class PolicyRefusedError(OutsideError):
 class PolicyFleet:
     """The policies of one hub that have a rollout."""
 
-    def __init__(self, hub: Cluster, *, fresh_s: float = FRESH_S, look_s: float = LOOK_S) -> None:
+    def __init__(
+        self,
+        hub: Cluster,
+        *,
+        fresh_s: float = FRESH_S,
+        look_s: float = LOOK_S,
+        files: ReadFiles | None = None,
+    ) -> None:
         self._hub = hub
-        self._shelves = HubShelves(hub, fresh_s)
+        self._shelves = HubShelves(hub, fresh_s, files)
         self.objects = RolloutObjects(hub, self._shelves)
         self._look_s = look_s
         # Decisions are written whole: one at a time for each policy.
@@ -69,10 +76,11 @@ class PolicyFleet:
 
     async def partitions(self) -> list[str]:
         """The policies that a rollout is declared for, readable or not."""
-        await self._shelves.mirror.fresh()
-        for each in (self._shelves.rollouts, self._shelves.policies):
-            if each.gap is not None:
-                raise OutsideError(each.gap)
+        await self._shelves.fresh()
+        gaps = (self._shelves.rollouts.gap, self._shelves.policies.gap, self._shelves.files_gap)
+        for gap in gaps:
+            if gap is not None:
+                raise OutsideError(gap)
         return [f"{WORD}/{name}" for name in self._shelves.declared()]
 
     async def observe(self, partition: str) -> PolicyObservation:
@@ -233,7 +241,7 @@ class PolicyFleet:
 
     async def rollout(self, partition: str) -> PolicyRollout:
         """What is declared of one policy now; UserError says what is wrong with that."""
-        await self._shelves.mirror.fresh()
+        await self._shelves.fresh()
         gaps = self._shelves.gaps()
         if gaps:
             raise OutsideError("; ".join(gaps))

@@ -1,7 +1,7 @@
 """A directory as a tree of files; links are not followed, as Git follows none."""
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from tidegate.git.tree_port import ENDINGS, identity_of
@@ -45,6 +45,27 @@ class DirectoryTree:
         for path in paths:
             held = self._held.get(path)
             yield path, _bytes(f"{self._root}/{path}") if held is None else held
+
+
+class FilesTree:
+    """Some files, each by the name it was given."""
+
+    prefix = ""
+
+    def __init__(self, paths: Sequence[Path]) -> None:
+        for each in paths:
+            if not each.is_file():
+                raise UserError((Problem(str(each), "no such file", "name files that there are"),))
+        self._held = {path.as_posix(): _bytes(str(path)) for path in paths}
+
+    def files(self) -> dict[str, str]:
+        """Every one of them."""
+        return {path: identity_of(self._held[path]) for path in sorted(self._held)}
+
+    def read(self, paths: Iterable[str]) -> Iterator[tuple[str, bytes]]:
+        """The bytes that were identified."""
+        for path in paths:
+            yield path, self._held[path]
 
 
 def _paths(root: str) -> Iterator[str]:

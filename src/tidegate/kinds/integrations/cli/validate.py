@@ -16,16 +16,21 @@ FORMATS = ("text", "json", "github", "sarif")
     tidegate validate                                 the bundle in this directory
     tidegate validate examples/app-interface          the one in another
     tidegate validate --revision origin/main          as it is in a revision, without a checkout
+    tidegate validate rollouts/web.yaml policies/web.yaml
     tidegate validate --strict -o github              for a merge check: warnings count, too
     """,
 )
-@click.argument("folder", metavar="[DIR]", type=click.Path(path_type=Path), default=".")
+@click.argument("paths", metavar="[DIR|FILE...]", type=click.Path(path_type=Path), nargs=-1)
 @click.option("--revision", metavar="REV", help="Read this revision of the Git repository of DIR.")
 @click.option("--strict", is_flag=True, help="Exit 1 on warnings as well.")
 @click.option("--no-cache", is_flag=True, help="Ignore the cache and read every file.")
 @click.option("-o", "--output", type=click.Choice(FORMATS), default="text", show_default=True)
-def validate(folder: Path, revision: str | None, strict: bool, no_cache: bool, output: str) -> None:
-    """Check a bundle: YAML, fields, amounts, names of files, shards and overrides.
+def validate(
+    paths: tuple[Path, ...], revision: str | None, strict: bool, no_cache: bool, output: str
+) -> None:
+    """Check a bundle: YAML, fields, amounts, names of files, shards, overrides, policies.
+
+    Or some files of one: then only what they say by themselves and of each other.
 
     Every problem is reported with its file, line, path and value, and what to write instead.
     Exits 1 if there is an error.
@@ -36,7 +41,11 @@ def validate(folder: Path, revision: str | None, strict: bool, no_cache: bool, o
     from tidegate.cli.render.progress import Progress
     from tidegate.kinds.integrations.app.validation import validate as check
 
-    tree = wiring.open_tree(folder, revision)
+    folder = paths[0] if paths else Path()
+    files = len(paths) > 1 or folder.is_file()
+    if files and revision is not None:
+        raise click.UsageError("--revision is for a directory; name one, or leave it out")
+    tree = wiring.open_tree(folder, revision, only=paths if files else ())
     with Progress("reading files", quiet_s=1.0) as progress:
         bundle = wiring.read_bundle(tree, wiring.bundle_cache(wanted=not no_cache), progress.tell)
     found = check(bundle, wiring.clock().now(), tree.prefix, str(folder))

@@ -51,7 +51,7 @@ def policies() -> None:
     """,
 )
 @click.argument("names", nargs=-1, metavar="[NAMESPACE.NAME]...")
-@settings_options("hub")
+@settings_options("hub", "policies", "revision")
 @click.option("-o", "--output", type=_FORMATS, default="text", show_default=True)
 def plan(merged: Merged, names: tuple[str, ...], output: str) -> None:
     """Show how each policy is staged, and refuse what cannot be. Nothing is written.
@@ -101,7 +101,7 @@ def _plan_lines(found: "PolicyStagePlan") -> list[str]:
 @click.argument("name", metavar="NAMESPACE.NAME")
 @click.argument("before", required=False, metavar="[REVISION]")
 @click.argument("after", required=False, metavar="[REVISION]")
-@settings_options("hub")
+@settings_options("hub", "policies", "revision")
 @click.option("-o", "--output", type=_FORMATS, default="text", show_default=True)
 def diff(merged: Merged, name: str, before: str | None, after: str | None, output: str) -> None:
     """Show what differs between two revisions of a policy, field by field.
@@ -125,7 +125,7 @@ def diff(merged: Merged, name: str, before: str | None, after: str | None, outpu
 
 @click.command(cls=Act, examples="tidegate policies adopt policies.web --hub hub.kubeconfig")
 @click.argument("name", metavar="NAMESPACE.NAME")
-@settings_options("hub", "database")
+@settings_options("hub", "policies", "revision", "database")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @click.option("--reason", default="", help="Why; kept in the journal.")
 @click.option("-o", "--output", type=_FORMATS, default="text", show_default=True)
@@ -141,7 +141,7 @@ def adopt(merged: Merged, name: str, yes: bool, reason: str, output: str) -> Non
 
 @click.command(cls=Act, examples="tidegate policies leave policies.web --hub hub.kubeconfig")
 @click.argument("name", metavar="NAMESPACE.NAME")
-@settings_options("hub", "database")
+@settings_options("hub", "policies", "revision", "database")
 @click.option(
     "--take-back",
     is_flag=True,
@@ -200,6 +200,7 @@ def _hand_over(
 
 def _on_hub(settings: Settings, ask: "Callable[[PolicyFleet], Awaitable[T]]") -> T:
     from tidegate.kinds.policies.fleet import PolicyFleet
+    from tidegate.kinds.policies.start import files_of
     from tidegate.wiring import cluster
 
     if not settings.hub:
@@ -208,7 +209,7 @@ def _on_hub(settings: Settings, ask: "Callable[[PolicyFleet], Awaitable[T]]") ->
 
     async def asked() -> T:
         try:
-            return await ask(PolicyFleet(hub))
+            return await ask(PolicyFleet(hub, files=files_of(settings)))
         finally:
             await hub.close()
 

@@ -1,11 +1,13 @@
 """The shelves of a hub, and what is looked up on them."""
 
-from collections.abc import Collection, Iterator, Mapping
+import asyncio
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any
 
 import msgspec
 
 from tidegate.documents.strict_yaml import read_yaml
+from tidegate.kinds.policies.bundle import FiledRollout
 from tidegate.kinds.policies.core.compliance import Replica
 from tidegate.kinds.policies.core.groups import DecisionPart
 from tidegate.kinds.policies.core.names import (
@@ -43,8 +45,13 @@ from tidegate.kubernetes.port import (
     Object,
 )
 from tidegate.kubernetes.port import ROLLOUT as ROLLOUT_KIND
-from tidegate.model.errors import UserError
+from tidegate.model.errors import OutsideError, UserError
 from tidegate.model.problem import Problem, Problems
+
+# What reads the Rollouts that are in files.
+ReadFiles = Callable[[], tuple[FiledRollout, ...]]
+# Files are read again after so much time.
+FILES_S = 10.0
 
 
 class PolicyItem(msgspec.Struct, frozen=True):
@@ -84,7 +91,14 @@ class ClusterShelf(Shelf[ClusterState]):
 class HubShelves:
     """Everything that is looked at on a hub."""
 
-    def __init__(self, cluster: Cluster, fresh_s: float = FRESH_S) -> None:
+    def __init__(
+        self, cluster: Cluster, fresh_s: float = FRESH_S, files: ReadFiles | None = None
+    ) -> None:
+        self._files = files
+        self._filed: tuple[FiledRollout, ...] = ()
+        self._filed_at: float | None = None
+        # Why the files could not be read; None: they could.
+        self.files_gap: str | None = None
         # How often something was written that may declare a rollout.
         self._written = 0
         self._declared: tuple[tuple[int, ...], dict[str, PolicyRollout | UserError]] = ((), {})
@@ -110,9 +124,26 @@ class HubShelves:
         ]
         self.mirror = HubMirror(cluster, self.all, fresh_s)
 
+    async def fresh(self) -> None:
+        """Have everything as it is now, or with a gap; files, as they were a moment ago."""
+        await self.mirror.fresh()
+        now_s = asyncio.get_running_loop().time()
+        if self._files is None or (self._filed_at is not None and now_s - self._filed_at < FILES_S):
+            return
+        try:
+            found = await asyncio.to_thread(self._files)
+        except (UserError, OutsideError) as error:
+            self.files_gap = str(error)
+            return
+        self.files_gap, self._filed_at = None, now_s
+        if found != self._filed:
+            self._filed = found
+            self._written += 1
+
     def gaps(self) -> list[str]:
         """What could not be read."""
-        return sorted({each.gap for each in self.all if each.gap is not None})
+        gaps = {each.gap for each in self.all} | {self.files_gap}
+        return sorted(each for each in gaps if each is not None)
 
     def _take_rollout(self, found: Object) -> Fields:
         self._written += 1
@@ -145,6 +176,9 @@ class HubShelves:
             if item.document is not None and ROLLOUT in _annotations(item.document):
                 name, read = _read_note(item.document)
                 found.setdefault(name, []).append(read)
+        for filed in self._filed:
+            name, read = _read_filed(filed)
+            found.setdefault(name, []).append(read)
         for name, reads in sorted(found.items()):
             if len(reads) > 1:
                 several = f"{len(reads)} rollouts are declared for it"
@@ -249,6 +283,16 @@ def _read_object(document: Fields) -> tuple[str, PolicyRollout | UserError]:
     if problems.errors:
         return found.name, UserError(tuple(problems.errors), where=found.origin)
     return found.name, found
+
+
+def _read_filed(filed: FiledRollout) -> tuple[str, PolicyRollout | UserError]:
+    """A Rollout in a file; the schema and the values of it were checked when it was read."""
+    rollout = read_policy_rollout(filed.document, Problems())
+    if filed.faults:
+        problems = tuple(Problem("", each) for each in filed.faults)
+        return rollout.name, UserError(problems, where=filed.origin)
+    read = msgspec.structs.replace(rollout, origin=filed.origin, written=filed.policy)
+    return rollout.name, read
 
 
 def _read_note(document: Fields) -> tuple[str, PolicyRollout | UserError]:

@@ -132,7 +132,7 @@ class PolicyView(msgspec.Struct, frozen=True):
 def view_of(shelves: HubShelves, rollout: PolicyRollout) -> PolicyView:
     """One policy, on shelves without gaps; UserError lists why it cannot be staged."""
     problems = Problems()
-    written = shelves.policy(rollout.source_namespace, rollout.source_name)
+    written = rollout.written or shelves.policy(rollout.source_namespace, rollout.source_name)
     where = f"policy/{rollout.source_namespace}/{rollout.source_name}"
     if written is None:
         raise UserError((Problem(where, "missing", "write it there, or fix spec.source"),))

@@ -70,6 +70,8 @@ class PolicyRollout(msgspec.Struct, frozen=True):
     stage: StageWay = StageWay.STAGED
     # The policies that go together, instead of one; empty: one policy.
     policy_set: str = ""
+    # The author's Policy, where it is in a file and not on the hub.
+    written: Mapping[str, Any] | None = None
 
     @property
     def name(self) -> str:
