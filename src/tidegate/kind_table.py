@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 # Where the rules of each kind are, by the first part of the names of its partitions; any other name
 # is that of a fleet whose targets are rolled out to.
 _RULES = {
+    "policies": "tidegate.kinds.policies.rules:PolicyRules",
     "promotions": "tidegate.kinds.promotions.rules:PromotionRules",
     "upgrades": "tidegate.kinds.upgrades.rules:UpgradeRules",
 }
@@ -43,6 +44,20 @@ def rules_of(partition: str) -> "Rules[Any, Any, Any]":
     if kind_word(partition) == "integrations" and "@" not in partition:
         return _rules_at(_NAMESPACES)
     return _rules_at(_RULES.get(kind_word(partition), _ROLLOUTS))
+
+
+# What shows, to the person who is asked to approve it, what a revision of a kind changes.
+_CHANGES = {"policies": "tidegate.kinds.policies.cli.change:change_lines"}
+
+
+def change_lines(partition: str, revision: str | None, settings: "Settings") -> list[str]:
+    """What a revision changes, in lines; none: its kind has nothing to show."""
+    where = _CHANGES.get(kind_word(partition))
+    if where is None:
+        return []
+    module, _, name = where.partition(":")
+    found: list[str] = getattr(import_module(module), name)(settings, partition, revision)
+    return found
 
 
 # Every kind that `run` and `serve` can start, one line each.

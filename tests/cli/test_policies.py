@@ -166,3 +166,58 @@ def test_waves_are_planned_enforced_and_handed_back(tmp_path: Path) -> None:
         assert "3 clusters inform again" in back.stdout
         assert hub.enforced() == set()
         assert hub.ours() == set()
+
+
+def test_an_approval_shows_the_change_and_the_clusters_that_it_lets_in(tmp_path: Path) -> None:
+    """Bound to the revision; without a hub it says how to see the change."""
+    hub = stage()
+    hub.write("1", "policies")
+    hub.hub.settle()
+    manual = {"type": "ManualPerGroup", "manualPerGroup": {"progressDeadline": "20m"}}
+    hub.declare(rolloutStrategy=manual)
+    hub.write("2")
+    database = str(tmp_path / "journal.db")
+    with served_hub(hub, tmp_path) as kubeconfig:
+        common = ("--database", database)
+        words = ("run", "--once", "--act", "policies/*", "--hub", str(kubeconfig), *common)
+        seen = tidegate(*words)
+        assert seen.returncode == 0, seen.stderr
+        blind = tidegate("approve", PARTITION, "--group", "dev", *common)
+        assert "what it changes: tidegate policies diff policies.web --hub" in blind.stderr
+        assert "lets in: dev-1\n" in blind.stderr
+        shown = tidegate(
+            "approve", PARTITION, "--group", "stage", "--hub", str(kubeconfig), *common
+        )
+        assert shown.returncode == 0, shown.stderr
+        assert '    - "1"\n    + "2"\n' in shown.stderr
+        assert "lets in: stage-1\n" in shown.stderr
+        assert hub.hub.api.records
+        assert tidegate(*words).returncode == 0
+        assert {name for name, value in hub.values().items() if value == "2"} == {
+            *("dev-1", "stage-1")
+        }
+    listed = tidegate("get", "policies", *common)
+    assert "GROUPS" in listed.stdout
+    assert "dev 1/1, stage 1/1, prod 0/1" in listed.stdout
+    assert '"kind": "RolloutList"' in tidegate("get", "policies", "-o", "json", *common).stdout
+
+
+def test_a_way_back_says_what_it_does_not_undo(tmp_path: Path) -> None:
+    """Before it is recorded."""
+    hub = stage()
+    hub.write("1", "policies")
+    hub.hub.settle()
+    back = {"type": "ManualPerGroup", "manualPerGroup": {}, "onFailure": "rollback"}
+    approved = [{"groupName": "dev", "rolloutApproved": True}]
+    hub.declare(rolloutStrategy=back, decisionGroups=approved)
+    hub.write("2")
+    database = str(tmp_path / "journal.db")
+    with served_hub(hub, tmp_path) as kubeconfig:
+        words = ("run", "--once", "--act", "policies/*", "--hub", str(kubeconfig))
+        assert tidegate(*words, "--database", database).returncode == 0
+        found = tidegate("abort", PARTITION, "--yes", "--database", database)
+        assert found.returncode == 0, found.stderr
+        assert "rolls back 1 target in dev to" in found.stderr
+        assert "stay, unless it prunes them" in found.stderr
+        assert tidegate(*words, "--database", database).returncode == 0
+        assert set(hub.values().values()) == {"1"}

@@ -422,7 +422,7 @@ def test_a_cluster_that_is_back_before_the_scheduler_noticed_loses_nothing() -> 
 
 
 def test_one_group_is_retried_and_a_name_that_is_wrong_retries_nothing() -> None:
-    """The other group keeps its failure; `plan` tells the name."""
+    """The other group keeps its failure; `plan` names it."""
     tolerant = {"progressDeadline": "20m", "maxFailures": 1}
     plan = {"type": "ProgressivePerGroup", "progressivePerGroup": tolerant}
 

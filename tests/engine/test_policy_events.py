@@ -31,7 +31,7 @@ WHOLE = [
 ]
 
 
-def test_a_rollout_tells_its_moments_once() -> None:
+def test_a_rollout_notes_its_moments_once() -> None:
     """Start, every group, the end: whatever becomes of the worker, and however long it runs."""
 
     async def story(stage: HubStage, worker: Worker) -> None:
@@ -52,7 +52,11 @@ def test_a_rollout_tells_its_moments_once() -> None:
 
 def test_an_event_is_as_the_server_wants_it() -> None:
     """Of this object, by us, with a time of exactly six digits."""
-    stage = play(lambda stage, worker: worker.live(2 * MINUTE))  # type: ignore[arg-type,return-value]
+
+    async def story(_: HubStage, worker: Worker) -> None:
+        await worker.live(2 * MINUTE)
+
+    stage = play(story)
     _, record = next(iter(stage.hub.api.listed(EVENT, "")))
     found = stage.hub.api.document(record)
     assert found["metadata"]["namespace"] == found["regarding"]["namespace"] == "policies"
@@ -68,11 +72,11 @@ def test_a_failure_and_the_way_back_are_warnings() -> None:
 
     async def story(stage: HubStage, worker: Worker) -> None:
         await worker.live(60 * MINUTE)
-        told = len(stage.events())
+        count = len(stage.events())
         stage.hub.agents["dev-1"].fails["2"] = "quota exceeded"
         stage.write("2")
         await worker.live(60 * MINUTE)
-        since = stage.events()[told:]
+        since = stage.events()[count:]
         assert [reason for reason, _ in since] == [
             *("RolloutStarted", "GroupStarted", "RolloutFailed", "RolledBack")
         ]
@@ -110,7 +114,7 @@ def test_a_cluster_that_failed_is_named_with_its_words() -> None:
 
 
 def test_a_pause_that_comes_again_is_one_event_that_counts() -> None:
-    """The same words are one Event with a series; a revision that takes over is told."""
+    """The same words are one Event with a series; a revision that takes over is noted."""
 
     async def story(stage: HubStage, worker: Worker) -> None:
         await worker.live(2 * MINUTE)
@@ -132,11 +136,11 @@ def test_a_pause_that_comes_again_is_one_event_that_counts() -> None:
 
 
 def test_what_cannot_be_staged_is_a_condition_with_the_words_of_plan() -> None:
-    """And an Event, once; when it is mended, the condition is true again and nothing was lost."""
+    """And an Event, once; once it can be, the condition is true again and nothing was lost."""
 
     async def story(stage: HubStage, worker: Worker) -> None:
         await worker.live(60 * MINUTE)
-        told = len(stage.events())
+        count = len(stage.events())
         hub = "{{hub .ManagedClusterName hub}}"
         stage.write(hub)
         for _ in range(3):
@@ -146,7 +150,7 @@ def test_what_cannot_be_staged_is_a_condition_with_the_words_of_plan() -> None:
         assert (condition["status"], condition["reason"]) == ("False", "NotStageable")
         (refused,) = (await plan_staging(worker.fleet)).refused
         assert condition["message"] == "; ".join(refused.problems)
-        assert reasons(stage)[told:] == ["RolloutRefused"]
+        assert reasons(stage)[count:] == ["RolloutRefused"]
         assert condition["message"] in stage.events()[-1][1]
         assert stage.status()["rolloutStatus"] == "Succeeded"
         stage.declare(rolloutStrategy={"type": "All", "all": {"progressDeadline": "soon"}})
@@ -187,7 +191,7 @@ def test_a_worker_that_observes_writes_nothing_of_a_refusal() -> None:
     asyncio.run(story())
 
 
-def test_an_event_that_cannot_be_written_is_told_and_stops_nothing() -> None:
+def test_an_event_that_cannot_be_written_is_reported_and_stops_nothing() -> None:
     """The status is written all the same."""
 
     async def story(stage: HubStage, worker: Worker) -> None:
@@ -210,7 +214,7 @@ def test_an_event_that_cannot_be_written_is_told_and_stops_nothing() -> None:
     play(story)
 
 
-def test_a_pointer_that_a_person_moved_is_put_back_and_told() -> None:
+def test_a_pointer_that_a_person_moved_is_put_back_and_noted() -> None:
     """With the name of the cluster."""
 
     async def story(stage: HubStage, worker: Worker) -> None:

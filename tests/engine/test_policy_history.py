@@ -73,7 +73,7 @@ def test_what_a_cluster_has_or_is_returned_to_is_never_removed() -> None:
 
 
 def test_nothing_is_removed_on_a_list_that_could_not_be_read() -> None:
-    """It is told, and the rollout goes on."""
+    """It is reported, and the rollout goes on."""
 
     async def story(stage: HubStage, worker: Worker) -> None:
         await worker.live(10 * MINUTE)

@@ -31,7 +31,8 @@ class History:
 
     def __init__(self, seed: int) -> None:
         self.draw = random.Random(seed)
-        self.stage = HubStage()
+        # Few revisions are kept, so that removing one that is needed would show.
+        self.stage = HubStage(revisionHistoryLimit=seed % 3)
         if self.draw.random() < 0.5:
             self.stage.write("1", "policies")
             self.stage.pass_time(30)

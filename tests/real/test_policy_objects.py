@@ -84,7 +84,7 @@ def play(plane: ControlPlane, story: Callable[[KubernetesCluster], Awaitable[Non
 
 
 def test_an_event_is_taken_and_counts_how_often(plane: ControlPlane) -> None:
-    """The same occurrence is told once; another one is counted in the same Event."""
+    """The same occurrence is written once; another one is counted in the same Event."""
 
     async def story(cluster: KubernetesCluster) -> None:
         objects = PolicyFleet(cluster).objects

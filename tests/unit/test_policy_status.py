@@ -50,11 +50,11 @@ def test_a_large_fleet_in_which_all_fails_has_a_small_status() -> None:
 
 def test_many_groups_that_end_at_once_are_few_events() -> None:
     """No more than one of each kind, and each of them fits."""
-    told = events_between({}, status(600, 300, Status.Succeeded))
-    assert [each.reason.value for each in told] == [
+    found = events_between({}, status(600, 300, Status.Succeeded))
+    assert [each.reason.value for each in found] == [
         *("RolloutStarted", "GroupStarted", "GroupDone", "RolloutSucceeded")
     ]
-    assert "300 groups" in told[1].note
+    assert "300 groups" in found[1].note
 
 
 def test_a_stage_has_no_status_before_a_worker_acts() -> None:

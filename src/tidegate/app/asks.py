@@ -3,6 +3,8 @@
 An act is prepared first, which says what it reaches, and recorded then, as one fact.
 """
 
+from collections.abc import Iterator
+
 import msgspec
 from msgspec import field
 
@@ -40,6 +42,8 @@ class AskReport(Document, frozen=True, kw_only=True):
     rollout: str
     verb: str
     targets: int
+    # Of these, the ones that do not have it: what an approval lets in.
+    reaches: tuple[str, ...] = ()
     # Of the whole partition: targets that change or soak, and targets that wait.
     moving: int
     waiting: int
@@ -51,6 +55,8 @@ class AskReport(Document, frozen=True, kw_only=True):
     reason: str = ""
     # What follows as soon as a worker acts on it.
     leads_to: AskConsequence = field(default_factory=AskConsequence)
+    # What going back does not undo, where something goes back.
+    not_undone: str = ""
     # The worker that acts on it, if one is running.
     worker: PartitionWorker
 
@@ -82,10 +88,12 @@ def prepare(
     if why := one.rules.asked(fact, view):
         raise UserError((Problem(one.partition, why),))
     expires_at, states = asked.expires_at, view.states()
+    follows = consequence(journals, one, fact, actor)
     report = AskReport(
         rollout=one.partition,
         verb=asked.verb.value,
         targets=_reach(asked, view),
+        reaches=tuple(_reached(asked, view)),
         moving=states["Updating"] + states["Soaking"],
         waiting=states["Waiting"],
         groups=asked.groups,
@@ -93,7 +101,8 @@ def prepare(
         version=version,
         expires_at=None if expires_at is None else format_instant(expires_at),
         reason=asked.reason,
-        leads_to=consequence(journals, one, fact, actor),
+        leads_to=follows,
+        not_undone=one.rules.not_undone if follows.returns else "",
         worker=one.worker,
     )
     return Prepared(one.partition, fact, report)
@@ -134,6 +143,16 @@ def _check(asked: OperatorRequest, view: PartitionView, one: Decision) -> None:
         if gate not in view.gates:
             hint = nearest_or_all(gate, sorted(view.gates))
             raise NotFoundError("approval gate", gate, hint, f"over {one.partition}")
+
+
+def _reached(asked: OperatorRequest, view: PartitionView) -> Iterator[str]:
+    """The targets that an approval of groups lets in, by name."""
+    if asked.verb is not Verb.APPROVE or not asked.groups:
+        return
+    mine = {each.name for each in view.groups if each.key in asked.groups}
+    for each in view.targets:
+        if each.group in mine and each.waits:
+            yield each.name
 
 
 def _reach(asked: OperatorRequest, view: PartitionView) -> int:

@@ -16,9 +16,13 @@ from tidegate.cli.moment import ahead
 from tidegate.cli.prompt import ALWAYS, FREE
 from tidegate.cli.render.consequence_text import consequence_words
 from tidegate.cli.render.worker_text import tell_unattended
+from tidegate.cli.setting_options import settings_options
 from tidegate.cli.shape import Act
+from tidegate.explain.names import ranged
 from tidegate.journal.facts import Verb
+from tidegate.kind_table import change_lines
 from tidegate.model.counted import counted
+from tidegate.settings.settings import Merged
 from tidegate.wiring import clock
 
 
@@ -56,20 +60,26 @@ def _about(command: Any) -> Any:
 @_about
 @click.option("--standing", is_flag=True, help="For every revision to come, not only this one.")
 @click.option("--expires", metavar="WHEN", help="Of an answer at a gate: 2h, 3d, or a time.")
+@settings_options("hub", "policies")
 @_options
 def approve(
     name: str,
     request: OperatorRequest,
     standing: bool,
     expires: str | None,
+    merged: Merged,
     place: AnswerPlace,
     yes: bool,
     reason: str,
 ) -> None:
-    """Approve groups, or answer at an approval gate, for the current revision."""
+    """Approve groups, or answer at an approval gate, for the current revision.
+
+    Shows the targets that it lets in, by name. Of a policy it shows what the revision changes, too,
+    if --hub is set.
+    """
     until = ahead("--expires", expires, clock().now()) if expires else None
     asked = replace(request, standing=standing, expires_at=until, reason=reason)
-    _answer(name, asked, place, yes)
+    _answer(name, asked, place, yes, merged)
 
 
 @click.command(
@@ -99,7 +109,9 @@ def revoke(name: str, request: OperatorRequest, place: AnswerPlace, yes: bool, r
     _answer(name, replace(request, verb=Verb.REVOKE, reason=reason), place, yes)
 
 
-def _answer(name: str, asked: OperatorRequest, place: AnswerPlace, yes: bool) -> None:
+def _answer(
+    name: str, asked: OperatorRequest, place: AnswerPlace, yes: bool, merged: Merged | None = None
+) -> None:
     """Show what an answer reaches, and record it for the revision under way."""
     with answering(place, writes=True) as answers:
         ready = answers.prepare(name, asked)
@@ -109,6 +121,11 @@ def _answer(name: str, asked: OperatorRequest, place: AnswerPlace, yes: bool) ->
         what = "every revision" if asked.standing else what
         reach = f"{report.rollout}: {names}, {counted(report.targets, 'target')}, {what}"
         stops = asked.verb in (Verb.REJECT, Verb.REVOKE)
+        if merged is not None:
+            for line in change_lines(report.rollout, report.version, merged.settings()):
+                click.echo(line, err=True)
+        if report.reaches:
+            click.echo(f"lets in: {ranged(report.reaches, None)}", err=True)
         confirmed(f"{reach}{_follows(report)}", report.targets, yes, stops=stops)
         ready.record()
     click.echo(f"{_DONE[asked.verb]} {names} for {what}")
@@ -120,7 +137,7 @@ _DONE = {Verb.APPROVE: "approved", Verb.REJECT: "rejected", Verb.REVOKE: "revoke
 
 def _follows(report: AskReport) -> str:
     """What a request leads to, in words; empty: nothing moves by it."""
-    said = consequence_words(report.leads_to)
+    said = [*consequence_words(report.leads_to), *filter(None, [report.not_undone])]
     return f"; {'; '.join(said)}" if said else ""
 
 

@@ -111,7 +111,8 @@ QUESTIONS: dict[str, Question] = {
 # Commands that change nothing, but simulated fleets and files that they are told to write.
 READS = frozenset(
     (
-        "status", "get rollouts", "get shards", "get clusters", "get promotions", "get holds",
+        "status", "get rollouts", "get policies", "get shards", "get clusters", "get promotions",
+        "get holds",
         "get freezes", "get blocks", "get expedites", "get pins", "get claims", "show", "why",
         "token list", "context list", "auth can-i",
         "when", "logs", "validate", "plan", "plan upgrades", "diff", "pending", "config view",

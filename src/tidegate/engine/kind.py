@@ -107,6 +107,8 @@ class Rules(Generic[S, W, P]):
     retries: ClassVar[bool] = False
     # Whether people can have single groups retried.
     retries_groups: ClassVar[bool] = False
+    # What going back does not undo, in words; empty: it undoes all.
+    not_undone: ClassVar[str] = ""
     # What a partition and a target are called in texts.
     noun: ClassVar[str] = "partition"
     # The facts that its state takes into account: these can be compacted into the state.

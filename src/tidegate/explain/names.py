@@ -14,11 +14,11 @@ RANGE_LEAST = 3
 PIECES_MAX = 4
 
 
-def ranged(names: Iterable[str]) -> str:
-    """Names in order, each once, as many as fit on a line."""
+def ranged(names: Iterable[str], most: int | None = PIECES_MAX) -> str:
+    """Names in order, each once, as many as fit on a line; None: all of them."""
     pieces = [_piece(some) for some in _runs(sorted(set(names), key=_order))]
-    shown = [text for some in pieces[:PIECES_MAX] for text in some[0]]
-    more = sum(count for _, count in pieces[PIECES_MAX:])
+    shown = [text for some in pieces[:most] for text in some[0]]
+    more = 0 if most is None else sum(count for _, count in pieces[most:])
     return ", ".join(shown) + (f" and {more} more" if more else "")
 
 

@@ -41,9 +41,9 @@ class JournalAnswers:
         """What moves, waits and failed."""
         return app.status(self._journals)
 
-    def rollout_list(self, name: str) -> "RolloutList":
+    def rollout_list(self, name: str, kind: str = "") -> "RolloutList":
         """What is going out."""
-        return app.rollout_list(self._journals, name)
+        return app.rollout_list(self._journals, name, kind)
 
     def rollout_details(self, name: str) -> "RolloutDetails":
         """One partition in full."""

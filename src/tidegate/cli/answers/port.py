@@ -60,7 +60,7 @@ class AnswerSource(Protocol):
         """As `app.rollouts.status`."""
         ...
 
-    def rollout_list(self, name: str) -> RolloutList:
+    def rollout_list(self, name: str, kind: str = "") -> RolloutList:
         """As `app.rollouts.rollout_list`."""
         ...
 

@@ -47,9 +47,9 @@ class ServiceAnswers:
         """What moves, waits and failed."""
         return self._client.get("/status", {}, StatusReport)
 
-    def rollout_list(self, name: str) -> RolloutList:
+    def rollout_list(self, name: str, kind: str = "") -> RolloutList:
         """What is going out."""
-        return self._client.get("/rollouts", {"name": name}, RolloutList)
+        return self._client.get("/rollouts", {"name": name, "kind": kind}, RolloutList)
 
     def rollout_details(self, name: str) -> RolloutDetails:
         """One partition in full."""
@@ -92,8 +92,10 @@ class ServiceAnswers:
     def prepare(self, name: str, asked: OperatorRequest) -> ReadyAsk:
         """What a request reaches, and how it is recorded."""
         body: dict[str, Any] = {"reason": asked.reason}
-        if asked.groups or asked.gates:
-            body |= {"groups": asked.groups, "gates": asked.gates}
+        if asked.groups:
+            body["groups"] = asked.groups
+        if asked.gates:
+            body["gates"] = asked.gates
         if asked.verb is Verb.APPROVE:
             body["standing"] = asked.standing
             if asked.expires_at is not None:

@@ -1,6 +1,7 @@
 """`tidegate status`, `get` and `show`: what moves, what waits, what needs a person."""
 
 import click
+from msgspec.structs import asdict
 
 from tidegate.app import rollouts as app
 from tidegate.app.documents import RolloutItem, RolloutList, StatusReport
@@ -80,6 +81,10 @@ _STATUS_WORDS = ("rollouts", "moving", "waiting", "done", "failed", "held", "sto
     cls=LazyGroup,
     commands_by_name={
         "rollouts": ("tidegate.cli.look.status:get_rollouts", "Rollouts and their progress"),
+        "policies": (
+            "tidegate.cli.look.status:get_policies",
+            "Policies of a hub: revision, groups, progress",
+        ),
         "shards": (
             "tidegate.kinds.integrations.cli.shards:get_shards",
             "Shards: declared and running image, and why",
@@ -116,7 +121,7 @@ _STATUS_WORDS = ("rollouts", "moving", "waiting", "done", "failed", "held", "sto
     """,
 )
 def get() -> None:
-    """List rollouts, shards, clusters, promotions, brakes or claims."""
+    """List rollouts, policies, shards, clusters, promotions, brakes or claims."""
 
 
 def _getter(what: str, text: str) -> click.Command:
@@ -139,9 +144,9 @@ def _getter(what: str, text: str) -> click.Command:
     ) -> None:
         with answering(place) as answers:
             for _ in again(watch, WATCH_S):
-                if what == "rollouts":
-                    found = answers.rollout_list(name or "")
-                    _list(found, output, no_headers, wants_colour(color))
+                if what in _ROLLOUTS:
+                    found = answers.rollout_list(name or "", _ROLLOUTS[what])
+                    _list(found, output, no_headers, wants_colour(color), _ROLLOUTS[what] != "")
                 else:
                     from tidegate.cli.brakes.list_text import list_brakes
 
@@ -150,6 +155,9 @@ def _getter(what: str, text: str) -> click.Command:
     return getting
 
 
+# What lists rollouts, and of which kind; empty: of every kind.
+_ROLLOUTS = {"rollouts": "", "policies": "policies"}
+get_policies = _getter("policies", "List policies of a hub: revision, groups and progress.")
 get_rollouts = _getter("rollouts", "List rollouts and their progress.")
 get_holds = _getter("holds", "List holds.")
 get_freezes = _getter("freezes", "List the times at which nothing starts.")
@@ -158,7 +166,9 @@ get_expedites = _getter("expedites", "List the versions that skip soak and windo
 get_claims = _getter("claims", "List the holders of budgets and mutexes.")
 
 
-def _list(found: RolloutList, output: str, no_headers: bool, colour: bool) -> None:
+def _list(
+    found: RolloutList, output: str, no_headers: bool, colour: bool, grouped: bool = False
+) -> None:
     now = clock().now()
     for line in trouble_lines([*(each.worker for each in found.items), *found.unseen], now):
         click.echo(line, err=True)
@@ -171,6 +181,9 @@ def _list(found: RolloutList, output: str, no_headers: bool, colour: bool) -> No
         return
     head: tuple[str, ...] = ("NAME", "STATUS", "REVISION", "DONE", "FAILED", "NEXT")
     rows = [_row(each) for each in found.items]
+    if grouped:
+        head += ("GROUPS",)
+        rows = [(*row, _groups(each)) for row, each in zip(rows, found.items, strict=True)]
     if output == "wide":
         head += ("STRATEGY", "LAST GOOD")
         rows = [
@@ -179,6 +192,13 @@ def _list(found: RolloutList, output: str, no_headers: bool, colour: bool) -> No
         ]
     for line in layout(head, rows, terminal_width(), headed=not no_headers):
         say(line, colour)
+
+
+def _groups(one: RolloutItem) -> str:
+    """Each group with how many have it: `dev 2/2, prod 0/6`."""
+    sizes = [sum(asdict(each.counts).values()) for each in one.groups]
+    rows = zip(one.groups, sizes, strict=True)
+    return ", ".join(f"{each.name} {each.counts.done}/{size}" for each, size in rows)
 
 
 def _row(one: RolloutItem) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ from tidegate.kinds.policies.core.requests import new_requests
 from tidegate.kinds.policies.core.revision import Fields
 from tidegate.kinds.policies.fleet import WORD, PolicyFleet, PolicyRefusedError
 from tidegate.kinds.policies.observation import PolicyObservation
+from tidegate.kinds.policies.rules import PolicyRules
 from tidegate.kinds.policies.wire.event_doc import (
     EventReason,
     RolloutEvent,
@@ -43,7 +44,7 @@ class PolicyKind(RolloutKind):
     """The policies of one hub."""
 
     def __init__(self, fleet: PolicyFleet) -> None:
-        super().__init__(fleet)
+        super().__init__(fleet, PolicyRules())
         self._policies = fleet
         # What was decided last of each policy, until its object says so.
         self._untold: dict[str, tuple[RolloutWorld, RolloutPlan]] = {}

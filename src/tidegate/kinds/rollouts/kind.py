@@ -18,8 +18,8 @@ from tidegate.model.time import Instant
 class RolloutKind(Kind[RolloutState, RolloutWorld, RolloutPlan, Observation]):
     """The rollouts of one fleet."""
 
-    def __init__(self, fleet: Fleet) -> None:
-        super().__init__(RolloutRules())
+    def __init__(self, fleet: Fleet, rules: RolloutRules | None = None) -> None:
+        super().__init__(rules or RolloutRules())
         self.fleet = fleet
 
     async def partitions(self) -> list[str]:

@@ -61,7 +61,7 @@ def plan(merged: Merged, names: tuple[str, ...], output: str) -> None:
     from tidegate.cli.output import emit
     from tidegate.kinds.policies.app.stage_plan import plan_staging
 
-    found = _on_hub(merged.settings(), lambda fleet: plan_staging(fleet, names))
+    found = on_hub(merged.settings(), lambda fleet: plan_staging(fleet, names))
     if output != "text":
         emit(found, output)
     else:
@@ -111,16 +111,13 @@ def diff(merged: Merged, name: str, before: str | None, after: str | None, outpu
     from tidegate.cli.output import emit
     from tidegate.kinds.policies.app.revision_diff import compare_revisions
 
-    found = _on_hub(merged.settings(), lambda fleet: compare_revisions(fleet, name, before, after))
+    found = on_hub(merged.settings(), lambda fleet: compare_revisions(fleet, name, before, after))
     if output != "text":
         emit(found, output)
         return
-    click.echo(f"{found.policy}  {found.before or 'nothing'} → {found.after}")
-    for each in found.changes:
-        click.echo(f"  {each.path}")
-        click.echo(f"    - {each.before}\n    + {each.after}")
-    if not found.changes:
-        click.echo("  no difference")
+    from tidegate.kinds.policies.cli.change import diff_lines
+
+    click.echo("\n".join(diff_lines(found)))
 
 
 @click.command(cls=Act, examples="tidegate policies adopt policies.web --hub hub.kubeconfig")
@@ -188,7 +185,7 @@ def _hand_over(
     sure(f"{question} {name} on the hub?", yes)
     tell_new_journal(settings.database)
     with opened(settings.database, writes=True, creates=True) as store:
-        found = _on_hub(settings, lambda fleet: act(fleet, name))
+        found = on_hub(settings, lambda fleet: act(fleet, name))
         record_hand_over(store, found, reason, actor(), clock().now())
     if output != "text":
         emit(found, output)
@@ -198,7 +195,8 @@ def _hand_over(
     click.echo(f"{found.policy} {found.outcome} {what}; {found.clusters} clusters {end}")
 
 
-def _on_hub(settings: Settings, ask: "Callable[[PolicyFleet], Awaitable[T]]") -> T:
+def on_hub(settings: Settings, ask: "Callable[[PolicyFleet], Awaitable[T]]") -> T:
+    """What is asked of the policies of the hub that is set."""
     from tidegate.kinds.policies.fleet import PolicyFleet
     from tidegate.kinds.policies.start import files_of
     from tidegate.wiring import cluster

@@ -8,6 +8,11 @@ surplus           r1  r2
 
 from collections.abc import Collection, Mapping
 
+# What giving clusters an earlier revision does not do.
+NOT_UNDONE = (
+    "objects that only the later revision names stay, unless it prunes them; what it deleted is "
+    "made anew, without what others had put there"
+)
 # As many as a Deployment keeps.
 HISTORY_DEFAULT = 10
 

@@ -78,7 +78,8 @@ def _check_template(path: str, template: Fields, problems: Problems) -> None:
         problems.add(
             f"{path}.kind",
             f"{shown(kind)} cannot say which revision it is compliant with",
-            f"only {STAMPED_KIND} has a customMessage to say it in",
+            f"only {STAMPED_KIND} has a customMessage to say it in; keep others in a policy of "
+            "their own",
         )
     body = definition.get("spec")
     if not isinstance(body, Mapping) or not body:

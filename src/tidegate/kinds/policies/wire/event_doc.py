@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 
 from tidegate.journal.fact import some_names
+from tidegate.kinds.policies.core.history import NOT_UNDONE
 from tidegate.kinds.policies.core.names import GROUP
 from tidegate.kinds.policies.wire.status_doc import ACCEPTED, conditions_of, shortened
 from tidegate.kinds.rollouts.core.summary import Summary
@@ -24,11 +25,6 @@ Fields = Mapping[str, Any]
 
 # The server takes 1 kB, in UTF-8.
 NOTE_MAX = 1000
-# What giving clusters an earlier revision does not do.
-NOT_UNDONE = (
-    "objects that only the later one names stay, unless it prunes them; what it deleted is made "
-    "anew, without what others had put there"
-)
 # More groups that start or end at once share one Event.
 GROUPS_APART = 5
 # Names are no longer than this; 17 characters tell Events of one object apart.
