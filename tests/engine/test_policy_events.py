@@ -93,6 +93,10 @@ def test_a_cluster_that_failed_is_named_with_its_words() -> None:
 
     async def story(stage: HubStage, worker: Worker) -> None:
         stage.hub.agents["dev-1"].fails["1"] = "quota exceeded"
+        await worker.round()
+        await worker.round()
+        assert stage.status()["clusters"]["updating"] == 2
+        assert stage.status()["exceptionalClusters"] == []
         await worker.live(60 * MINUTE)
         status = stage.status()
         (named,) = status["exceptionalClusters"]

@@ -9,6 +9,7 @@ from tidegate.kinds.policies.core.compliance import (
     InformEnd,
     Replica,
     TemplateReport,
+    is_on_course,
     report_of,
 )
 from tidegate.kinds.policies.core.memory import weighed
@@ -140,3 +141,20 @@ def test_without_a_deadline_nothing_fails() -> None:
     forever = Strategy(StrategyType.PROGRESSIVE_PER_GROUP)
     report = weighed({"m1": moved}, [seen], forever, Instant(10**6 * MINUTE))[0]
     assert (report.status, report.detail) == (Status.Progressing, "why")
+
+
+@pytest.mark.parametrize(
+    "detail, usual",
+    [
+        ("", True),
+        ("not propagated yet", True),
+        ("web is not evaluated at 0ebb80a329ed", True),
+        ("web is not evaluated since it is enforced", True),
+        ("web is not propagated as enforced yet", True),
+        ("web: it is not evaluated at all", False),
+        ("its agent is not reachable: its lease is old", False),
+    ],
+)
+def test_a_cluster_that_takes_its_time_is_no_exception(detail: str, usual: bool) -> None:
+    """What an agent says is one, whatever its words."""
+    assert is_on_course(Target("m1", Status.Progressing, detail=detail)) is usual

@@ -14,6 +14,7 @@ silent. So nothing is proved but by the stamp in an agent's message:
 """
 
 import enum
+import re
 
 import msgspec
 
@@ -23,6 +24,9 @@ from tidegate.model.target import Status, Target
 # A message is for people: its beginning says what is wrong.
 DETAIL_MAX = 300
 _TEMPLATE_ERROR = "template-error"
+# What is said of a cluster with which nothing is wrong, here and of waves; what an agent says
+# follows a name with a colon.
+_ON_COURSE = re.compile(r"(?:[^\s:]+ is )?not (?:evaluated|propagated) .*")
 
 
 class InformEnd(enum.Enum):
@@ -90,6 +94,11 @@ def report_of(
         detail = f"{waits[0]} is not evaluated at {name}"
         return Target(cluster, Status.Progressing, revision=name, detail=detail)
     return Target(cluster, Status.Succeeded, revision=name)
+
+
+def is_on_course(report: Target) -> bool:
+    """Whether a cluster that is on its way only takes its time."""
+    return not report.detail or _ON_COURSE.fullmatch(report.detail) is not None
 
 
 def failed(cluster: str, revision: str, why: str) -> Target:

@@ -7,6 +7,7 @@ those that something is wrong with are named, up to a number; of the others the 
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from tidegate.kinds.policies.core.compliance import is_on_course
 from tidegate.kinds.rollouts.core.census import Tally
 from tidegate.kinds.rollouts.core.decide import RolloutPlan
 from tidegate.kinds.rollouts.core.explain.table import failed_words, state_word
@@ -130,7 +131,7 @@ def _totals(plan: RolloutPlan) -> dict[str, int]:
 
 
 def _exceptional(world: RolloutWorld, plan: RolloutPlan) -> Iterator[dict[str, str]]:
-    """Clusters that failed, and then those on their way of which something is said."""
+    """Clusters that failed, and then those on their way that something keeps."""
     where = {
         position: group.label
         for group in world.groups
@@ -138,7 +139,7 @@ def _exceptional(world: RolloutWorld, plan: RolloutPlan) -> Iterator[dict[str, s
     }
     for states, always in ((_FAILED, True), (_ON_THE_WAY, False)):
         for position, (target, state) in enumerate(zip(world.targets, plan.states, strict=True)):
-            if state in states and (always or target.detail):
+            if state in states and (always or not is_on_course(target)):
                 yield {
                     "clusterName": target.name,
                     "groupName": where[position],
