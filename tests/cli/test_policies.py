@@ -64,6 +64,11 @@ def test_a_plan_shows_what_is_written_and_refuses_what_cannot_be_staged(tmp_path
         refused = tidegate(*words, "policies.web", cwd=tmp_path)
         assert refused.returncode == 1
         assert "policies.web: spec.disabled: differs from the revision before" in refused.stderr
+        # Nor does a worker wait for ever for what only a person can change.
+        once = ("run", "--once", "--database", str(tmp_path / "j.db"), "--hub", str(kubeconfig))
+        run = tidegate(*once, cwd=tmp_path)
+        assert run.returncode == 1
+        assert run.stderr.count("differs from the revision before") == 1
 
 
 def test_a_policy_is_taken_over_and_handed_back(tmp_path: Path) -> None:

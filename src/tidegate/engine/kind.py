@@ -61,6 +61,10 @@ class ActRefusedError(OutsideError):
     """An outside system refused an action for good: the same request is not repeated soon."""
 
 
+class PartitionRefusedError(OutsideError):
+    """What people declared of a partition cannot be carried out, until they change it."""
+
+
 class UnderWay(msgspec.Struct, frozen=True, kw_only=True):
     """What brakes, evidence and approvals need to know of a state."""
 

@@ -6,6 +6,7 @@ import signal
 import click
 
 from tidegate.cli.live import opened
+from tidegate.cli.main import FAILURE
 from tidegate.cli.shape import Command
 from tidegate.cli.worker.options import (
     brake_book,
@@ -16,6 +17,7 @@ from tidegate.cli.worker.options import (
     worker_settings,
 )
 from tidegate.cli.worker.patterns import acted_on, check_patterns
+from tidegate.engine.kind import PartitionRefusedError
 from tidegate.engine.round import RoundResult
 from tidegate.engine.started import Started
 from tidegate.engine.vitals import Led
@@ -38,13 +40,18 @@ from tidegate.wiring import clock
 @click.option("--once", is_flag=True, help="Stop when nothing more happens by itself.")
 @worker_options()
 def run(merged: Merged, once: bool, seed: int, allow_mass_delete: bool) -> None:
-    """Observe, decide, record and, where --act allows it, act. Exits 0 on SIGTERM and Ctrl-C."""
+    """Observe, decide, record and, where --act allows it, act. Exits 0 on SIGTERM and Ctrl-C.
+
+    With --once, exits 1 if something that is declared cannot be carried out.
+    """
     settings = merged.settings()
     kinds = start_kinds(settings, seed, allow_mass_delete=allow_mass_delete)
     for line in check_patterns(settings, kinds):
         click.echo(f"Warning: {line}", err=True)
     with opened(settings.database, writes=True, creates=True) as store:
-        asyncio.run(_run(store, kinds, settings, allow_mass_delete, once))
+        refused = asyncio.run(_run(store, kinds, settings, allow_mass_delete, once))
+    if once and refused:
+        raise click.exceptions.Exit(FAILURE)
 
 
 async def _run(
@@ -53,13 +60,15 @@ async def _run(
     settings: Settings,
     allow_mass_delete: bool,
     once: bool,
-) -> None:
+) -> set[str]:
+    """Run until told to stop; which partitions were refused in the end."""
     prepare_process()
     asks = gatherer(settings)
     quiet: set[str] = set()
     started: dict[str, Started] = {}
 
     followed: set[str] = set()
+    refused: set[str] = set()
     leaders: set[str] = set()
 
     def report(partition: str, outcome: RoundResult | Led | Exception) -> None:
@@ -73,7 +82,11 @@ async def _run(
             return
         if isinstance(outcome, Exception):
             click.echo(f"{partition or 'journal'}: {outcome}", err=True)
+            if isinstance(outcome, PartitionRefusedError):
+                refused.add(partition)
+                end_if_idle()
             return
+        refused.discard(partition)
         one = started.setdefault(partition, _kind_of(kinds, worker, partition))
         if line := one.telemetry.line(outcome):
             click.echo(line, err=True)
@@ -82,7 +95,7 @@ async def _run(
         end_if_idle()
 
     def end_if_idle() -> None:
-        if once and (quiet | followed) >= worker.vitals().running:
+        if once and (quiet | followed | refused) >= worker.vitals().running:
             worker.stop()
 
     async def tell_found() -> None:
@@ -113,6 +126,7 @@ async def _run(
         await asks.close()
         for each in kinds:
             await each.close()
+    return refused
 
 
 def _kind_of(kinds: list[Started], worker: Worker, partition: str) -> Started:

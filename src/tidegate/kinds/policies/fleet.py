@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Collection
 from contextlib import aclosing
 from typing import Any
 
-from tidegate.engine.kind import ActRefusedError
+from tidegate.engine.kind import ActRefusedError, PartitionRefusedError
 from tidegate.kinds.policies.core.history import surplus
 from tidegate.kinds.policies.core.names import full_name, split_name
 from tidegate.kinds.policies.core.requests import requests_of
@@ -43,11 +43,11 @@ NOT_STAGEABLE = "NotStageable"
 TIDIED_MAX = 20
 
 
-class PolicyRefusedError(OutsideError):
-    """What people wrote cannot be carried out."""
+class PolicyRefusedError(PartitionRefusedError):
+    """What people wrote of a policy cannot be carried out."""
 
-    def __init__(self, partition: str, reason: str, error: UserError) -> None:
-        super().__init__(f"{partition}: {error}")
+    def __init__(self, reason: str, error: UserError) -> None:
+        super().__init__(str(error))
         # InvalidRollout or NotStageable: public, as a reason of a condition.
         self.reason = reason
         # The same words as `policies plan` has.
@@ -277,7 +277,7 @@ class PolicyFleet:
         except UserError as error:
             declared = self._shelves.declared().get(partition.removeprefix(f"{WORD}/"))
             reason = INVALID if isinstance(declared, UserError) else NOT_STAGEABLE
-            raise PolicyRefusedError(partition, reason, error) from None
+            raise PolicyRefusedError(reason, error) from None
 
     async def _staged(self, partition: str) -> PolicyView:
         view = await self._seen(partition)
