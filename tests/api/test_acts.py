@@ -53,6 +53,20 @@ def test_a_write_that_may_start_something_names_its_plan(service: Service) -> No
     assert client.post("/hold/inc-42", HOLD).status == 200
 
 
+def test_a_retry_may_be_of_one_group(service: Service) -> None:
+    """A name that is wrong is refused."""
+    client = service.client()
+    tag = client.get(f"/why/{PARTITION}").tag
+    wrong = client.post(f"/retry/{PARTITION}", {"groups": ["stag"], "reason": "x"}, if_match=tag)
+    assert (wrong.status, asked(service)) == (404, [])
+    body = {"groups": ["stage"], "failed": True, "reason": "x"}
+    done = client.post(f"/retry/{PARTITION}", body, if_match=tag)
+    assert done.status == 200, done.text
+    assert [(each.verb.value, each.groups) for each in asked(service)] == [
+        ("retryFailed", ("stage",))
+    ]
+
+
 def test_a_plan_that_moved_is_not_acted_on(service: Service) -> None:
     """412 with what is not as it was; with the new tag it works."""
     client = service.client()

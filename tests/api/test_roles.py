@@ -64,6 +64,8 @@ def test_a_group_is_approved_by_those_it_is_granted_to(service: Service) -> None
         assert "prod" in answer.json["detail"]
     operator = service.client(Role.OPERATOR, groups=("stage",))
     assert operator.post(f"/pause/{PARTITION}", {"reason": "x"}).status == 403
+    # A retry of its own group would let the others go on, too.
+    assert operator.post(f"/retry/{PARTITION}", body, if_match="*").status == 403
 
 
 def test_a_hold_reaches_no_further_than_its_caller(service: Service) -> None:

@@ -70,6 +70,7 @@ def steady(text: str) -> str:
 READS = (
     ["status"],
     ["get", "rollouts"],
+    ["get", "policies"],
     ["get", "rollouts", "rollout", "-o", "wide"],
     ["get", "rollouts", "-o", "json"],
     ["get", "rollouts", "nothing"],
@@ -119,6 +120,8 @@ ACTS = (
     ["pin", "prod-2", "--reason", "a customer", "--owner", "sre"],
     ["unpin", "prod-2", "--reason", "gone", "--yes"],
     ["retry", PARTITION, "--failed", "--reason", "again", "--yes"],
+    ["retry", PARTITION, "--group", "stage", "--reason", "again", "--yes"],
+    ["retry", PARTITION, "--group", "stag", "--reason", "again", "--yes"],
     ["abort", PARTITION, "--reason", "no"],
     ["abort", PARTITION, "--reason", "no", "--yes"],
 )  # fmt: skip

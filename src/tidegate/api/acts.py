@@ -57,6 +57,8 @@ class RetryBody(RouteBody, frozen=True):
 
     # Only the targets that failed or gave no answer.
     failed: bool = False
+    # Only these groups; none: all of them.
+    groups: tuple[str, ...] = ()
 
 
 class BrakeBody(RouteBody, frozen=True):
@@ -134,9 +136,10 @@ def abort(act: RouteAct[RouteBody]) -> PreparedAct:
 
 
 def retry(act: RouteAct[RetryBody]) -> PreparedAct:
-    """Retry a rollout, or its failed targets."""
-    verb = Verb.RETRY_FAILED if act.body.failed else Verb.RETRY
-    return _asked(act, OperatorRequest(verb=verb, reason=act.body.reason))
+    """Retry a rollout, some groups of it, or what failed."""
+    body = act.body
+    verb = Verb.RETRY_FAILED if body.failed else Verb.RETRY
+    return _asked(act, OperatorRequest(verb=verb, groups=body.groups, reason=body.reason))
 
 
 def hold(act: RouteAct[BrakeBody]) -> PreparedAct:
@@ -205,17 +208,22 @@ def _answer(verb: Verb, body: AnswerBody) -> OperatorRequest:
     return OperatorRequest(verb=verb, groups=body.groups, gates=body.gates, reason=body.reason)
 
 
+_ANSWERS = (Verb.APPROVE, Verb.REJECT, Verb.REVOKE)
+
+
 def _asked(act: RouteAct[RouteBody], asked: OperatorRequest) -> PreparedAct:
     prepared = prepare(act.journals, act.name, asked, act.caller.actor)
     one = act.journals.read(prepared.partition)
     assert one is not None, prepared.partition  # it was found a moment ago
+    # A retry of one group opens a rollout again that was aborted, and so reaches all of it.
+    groups = asked.groups if asked.verb in _ANSWERS else ()
     return PreparedAct(
         partition=prepared.partition,
         facts=(prepared.fact,),
         reach=prepared.report,
         answer=prepared.report,
         rows=plan_rows(one),
-        reached=tuple(targets_of(one, asked.groups)),
+        reached=tuple(targets_of(one, groups)),
     )
 
 
