@@ -2,11 +2,13 @@
 
 import sqlite3
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 
 import psycopg
 import pytest
 import sqlalchemy as sa
+from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
@@ -51,6 +53,24 @@ def test_the_newest_migration_is_the_one_we_look_for() -> None:
         scripts = ScriptDirectory.from_config(migrations.alembic_config(connection))
         assert scripts.get_current_head() == migrations.NEWEST
     engine.dispose()
+
+
+def test_a_new_file_has_the_tables_that_all_migrations_make(tmp_path: Path) -> None:
+    """Statement by statement: `newest.sql` is what Alembic makes."""
+
+    def tables(path: Path) -> list[tuple[str, ...]]:
+        with closing(sqlite3.connect(path)) as file:
+            asked = "SELECT type, name, sql FROM sqlite_master ORDER BY name"
+            rows = [tuple(map(str, row)) for row in file.execute(asked)]
+            versions = file.execute(f"SELECT version_num FROM {migrations.VERSION_TABLE}")
+            return [*((kind, name, " ".join(sql.split())) for kind, name, sql in rows), *versions]
+
+    open_archive(str(tmp_path / "new.db"), writes=True).close()
+    engine = sa.create_engine(f"sqlite:///{tmp_path}/old.db")
+    with engine.begin() as connection:
+        command.upgrade(migrations.alembic_config(connection), "head")
+    engine.dispose()
+    assert tables(tmp_path / "new.db") == tables(tmp_path / "old.db")
 
 
 def test_making_the_tables_twice_changes_nothing(database: Journal) -> None:

@@ -1,7 +1,7 @@
 """Brings a journal to the tables of this version; a newer one is not changed.
 
-SQLAlchemy and Alembic are loaded only where there is something to do: the version is one row, and
-comparing it takes no library.
+SQLAlchemy and Alembic are loaded only where an older journal is brought up to date, or a server has
+none yet: the version is one row, and a new file is made by the statements of `newest.sql`.
 """
 
 from pathlib import Path
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 NEWEST = "0001"
 VERSION_TABLE = "journal_version"
 FOLDER = Path(__file__).parent
+NEW_FILE = FOLDER / "newest.sql"
 
 # The lock that serialises two processes that find an empty database. An arbitrary number.
 _LOCK = 7_463_015
@@ -64,6 +65,9 @@ def upgrade(database: Database, *, creates: bool = True) -> None:
         return
     if found is None and not creates:
         raise NoJournalError(database.name, "holds no journal")
+    if found is None and database.is_sqlite:
+        _create(database)
+        return
     with database.altering() as connection:
         driver = driver_of(connection)
         if not database.is_sqlite:
@@ -74,6 +78,22 @@ def upgrade(database: Database, *, creates: bool = True) -> None:
         if found is not None and found > NEWEST:
             raise _too_new(database, found)
         _run(connection)
+
+
+def _create(database: Database) -> None:
+    """Make the tables of a new file, without the libraries that bring an old one up to date."""
+    with database.appending() as driver:
+        if version(driver) is not None:
+            return  # another process was faster
+        for statement in new_tables():
+            driver.execute(statement)
+        driver.execute(f"INSERT INTO {VERSION_TABLE} (version_num) VALUES (?)", (NEWEST,))
+
+
+def new_tables() -> list[str]:
+    """The statements that make the tables of this version in a file."""
+    text = NEW_FILE.read_text(encoding="utf-8").partition("\n")[2]
+    return [each.strip() for each in text.split(";") if each.strip()]
 
 
 def _run(connection: "sa.Connection") -> None:
