@@ -107,7 +107,7 @@ def test_no_metric_has_a_label_for_a_target() -> None:
     """A fleet may have a hundred thousand: labels are bounded by kinds, rollouts and words."""
     allowed = {"kind", "rollout", "state", "gate", "reason", "summary", "outcome", "error"}
     labels = {label for known in (*GAUGES, *TOTALS, *HISTOGRAMS) for label in known.labels}
-    assert labels <= allowed | {"event", "version"}
+    assert labels <= allowed | {"event", "version", "method", "status"}
 
 
 def test_what_to_alert_on_is_there() -> None:

@@ -9,11 +9,9 @@ import logging
 import re
 from collections.abc import Callable, Iterable, Iterator
 from itertools import groupby
-from typing import Any, cast
+from typing import Any
 
 import msgspec
-import structlog
-from structlog.typing import EventDict, Processor, WrappedLogger
 
 from tidegate.machine.clock import Clock
 from tidegate.model.time import MILLISECOND, SECOND, Instant, format_instant
@@ -30,6 +28,8 @@ _UNSEEN = frozenset(("what", "outcome", "opens", "key", "action", "version", "le
 # A line to be: its level, its message and its keys.
 Record = tuple[str, str, dict[str, Any]]
 Say = Callable[..., None]
+# A line from its moment, level, message and keys.
+Render = Callable[[str, str, str, dict[str, Any]], bytes]
 
 
 class Log:
@@ -40,11 +40,8 @@ class Log:
     ) -> None:
         self._least = LEVELS[level]
         self._people = human
-        render = _human(colour) if human else _json
-        chain: list[Processor] = [_stamp(clock), structlog.processors.EventRenamer("msg"), render]
-        self._logger = structlog.wrap_logger(
-            _Kept(), chain, wrapper_class=structlog.BoundLogger, context_class=dict
-        )
+        self._clock = clock
+        self._render: Render = _human(colour) if human else _json
         self._lines = Lines(
             write, lambda count: self._line(("warning", f"{count} lines of this log are lost", {}))
         )
@@ -82,18 +79,10 @@ class Log:
 
     def _line(self, record: Record) -> bytes:
         level, msg, keys = record
-        return cast("bytes", getattr(self._logger, level)(msg, **keys))
-
-
-class _Kept:
-    """A logger that hands the rendered line back instead of writing it."""
-
-    @staticmethod
-    def debug(line: bytes) -> bytes:
-        """The line itself."""
-        return line
-
-    info = warning = error = debug
+        at = keys.get("at")
+        stamp = _ts(self._clock.now() if at is None else at)
+        rest = {key: value for key, value in keys.items() if key != "at"}
+        return self._render(stamp, level, msg, rest)
 
 
 class _Forwarding(logging.Handler):
@@ -128,32 +117,23 @@ def _joined(records: Iterable[Record]) -> Iterator[Record]:
             yield from (first, *others)
 
 
-def _stamp(clock: Clock) -> Processor:
-    def stamp(_: WrappedLogger, level: str, event: EventDict) -> EventDict:
-        at = event.pop("at", None)
-        return {"ts": _ts(clock.now() if at is None else at), "level": level, **event}
-
-    return stamp
-
-
 def _ts(at: Instant) -> str:
     """A moment to the millisecond, always of one length, so that lines can be sorted."""
     below = at % SECOND
     return f"{format_instant(at - below)[:-1]}.{below // MILLISECOND:03d}Z"
 
 
-def _json(_: WrappedLogger, __: str, event: EventDict) -> bytes:
-    head = {"ts": event.pop("ts"), "level": event.pop("level"), "msg": event.pop("msg")}
-    return msgspec.json.encode(head | dict(event), enc_hook=str) + b"\n"
+def _json(ts: str, level: str, msg: str, keys: dict[str, Any]) -> bytes:
+    head = {"ts": ts, "level": level, "msg": msg}
+    return msgspec.json.encode(head | keys, enc_hook=str) + b"\n"
 
 
-def _human(colour: bool) -> Processor:
-    def render(_: WrappedLogger, __: str, event: EventDict) -> bytes:
-        ts, level, msg = event.pop("ts"), event.pop("level"), event.pop("msg")
-        about = [str(event.pop(key)) for key in ("rollout", "target") if key in event]
+def _human(colour: bool) -> Render:
+    def render(ts: str, level: str, msg: str, keys: dict[str, Any]) -> bytes:
+        about = [str(keys.pop(key)) for key in ("rollout", "target") if key in keys]
         parts = [ts[11:19], *([level.upper()] if level != "info" else []), *about, msg]
         rest = " ".join(
-            f"{key}={_bare(value)}" for key, value in event.items() if key not in _UNSEEN
+            f"{key}={_bare(value)}" for key, value in keys.items() if key not in _UNSEEN
         )
         line, rest = _BREAKS.sub(" ", "  ".join(parts)), _BREAKS.sub(" ", rest)
         if not colour:
@@ -161,7 +141,7 @@ def _human(colour: bool) -> Processor:
         tail = f"  {_DIM}{rest}{_PLAIN}" if rest else ""
         return f"{_COLOURS.get(level, '')}{line}{_PLAIN}{tail}\n".encode()
 
-    return cast("Processor", render)
+    return render
 
 
 def _bare(value: object) -> str:
