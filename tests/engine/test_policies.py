@@ -1,5 +1,7 @@
 """Policies on a simulated hub, in virtual time: revisions go out group by group, and are proved."""
 
+from typing import Any
+
 from tests.hub_stage import (
     MINUTE,
     NAME,
@@ -13,7 +15,8 @@ from tests.hub_stage import (
     snapshot,
     strategy,
 )
-from tidegate.journal.facts import Mode
+from tests.policies import body, spec, template
+from tidegate.journal.facts import Acted, Mode
 from tidegate.kubernetes.port import (
     CONFIG_MAP,
     POLICY,
@@ -89,6 +92,32 @@ def test_a_failing_revision_is_rolled_back_where_that_is_wanted() -> None:
         assert stage.values()["dev-2"] == "2"
         await worker.live(60 * MINUTE)
         assert set(stage.values().values()) == {"1"}
+
+    play(story)
+
+
+def test_a_rollback_names_what_was_deleted_and_what_stays() -> None:
+    """For each cluster that returns, in the outcome that the journal keeps."""
+
+    def content(*names: str, prune: str) -> dict[str, Any]:
+        templates = [body("1", name)["object-templates"][0] for name in names]
+        wanted: dict[str, Any] = {"pruneObjectBehavior": prune, "object-templates": templates}
+        return spec(template(spec=body(**wanted)))
+
+    async def story(stage: HubStage, worker: Worker) -> None:
+        stage.declare(rolloutStrategy=strategy(onFailure="rollback"))
+        stage.hub.put(POLICY, "web-source", "web", spec=content("web", "old", prune="None"))
+        await worker.live(60 * MINUTE)
+        stage.hub.agents["dev-1"].silent = True
+        failing = content("web", "new", prune="DeleteIfCreated")
+        stage.hub.put(POLICY, "web-source", "web", spec=failing)
+        await worker.live(60 * MINUTE)
+        failed = (await worker.fleet.view(PARTITION)).revision.name
+        facts = [entry.fact() for entry in stage.store.read(PARTITION)]
+        told = [each.detail for each in facts if isinstance(each, Acted)]
+        noted = [each for each in told if failed in each]
+        words = f"pointer moved; deleted by {failed} and made anew: ConfigMap default/old"
+        assert noted == [f"{words}; made by {failed} and left: ConfigMap default/new"] * 2
 
     play(story)
 

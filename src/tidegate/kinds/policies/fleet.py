@@ -12,6 +12,7 @@ from typing import Any
 
 from tidegate.engine.kind import ActRefusedError, PartitionRefusedError
 from tidegate.kinds.policies.core.history import surplus
+from tidegate.kinds.policies.core.losses import losses_of
 from tidegate.kinds.policies.core.names import full_name, split_name
 from tidegate.kinds.policies.core.requests import requests_of
 from tidegate.kinds.policies.core.waves import StageWay
@@ -131,7 +132,7 @@ class PolicyFleet:
                 await HubWriter(self._hub, self._shelves, view).point(
                     task.target, task.change.revision
                 )
-                return MOVED
+                return MOVED + _words_of_return(view, task)
             async with self._locks[partition]:
                 view = await self._staged(partition)
                 writer = HubWriter(self._hub, self._shelves, view)
@@ -141,7 +142,7 @@ class PolicyFleet:
                     return await self._give(writer, view, task)
             # The first of a group wrote what the others need.
             await writer.point(task.target, task.change.revision)
-            return MOVED
+            return MOVED + _words_of_return(view, task)
         except ObjectRefusedError as error:
             raise ActRefusedError(str(error)) from None
 
@@ -167,7 +168,8 @@ class PolicyFleet:
         self.put_back[f"{WORD}/{view.rollout.name}"] += [f"binding {e.name}" for e in view.astray]
         await writer.point(cluster, wanted)
         await writer.place([cluster])
-        return f"policy adopted, {MOVED}" if adopted else MOVED
+        moved = MOVED + _words_of_return(view, task)
+        return f"policy adopted, {moved}" if adopted else moved
 
     async def _remove(self, writer: HubWriter, view: PolicyView, cluster: str) -> str:
         if not view.reading.complete:
@@ -344,6 +346,17 @@ def _check_paused(rollout: PolicyRollout) -> None:
     if not rollout.paused:
         remedy = "pause it, so that no worker takes the policy over again"
         raise UserError((Problem(rollout.origin, "paused is not true", remedy),))
+
+
+def _words_of_return(view: PolicyView, task: RolloutTask) -> str:
+    """What a cluster that returns lost by the revision it leaves, and what of that stays on it."""
+    before = view.revisions.get(view.given.get(task.target) or "")
+    back = view.revisions.get(task.change.revision or "")
+    if task.change.kind is not ChangeKind.RETURN or before is None or back is None:
+        return ""
+    lost, stays = losses_of(back, before).deleted, losses_of(before, back).left
+    words = f"; deleted by {before.name} and made anew: {', '.join(lost)}" if lost else ""
+    return words + (f"; made by {before.name} and left: {', '.join(stays)}" if stays else "")
 
 
 def _is_source(declared: PolicyRollout | UserError, found: Object) -> bool:

@@ -7,6 +7,7 @@ import msgspec
 
 from tidegate.kinds.policies.app.stage_plan import named
 from tidegate.kinds.policies.core.difference import differences
+from tidegate.kinds.policies.core.losses import MoveLosses, losses_of
 from tidegate.kinds.policies.core.revision import Revision, spec_of
 from tidegate.kinds.policies.fleet import WORD, PolicyFleet
 from tidegate.model.document import Document, Part
@@ -30,6 +31,10 @@ class RevisionDiff(Document, frozen=True, kw_only=True):
     before: str
     after: str
     changes: list[RevisionChange]
+    # Objects that the first one names and the second does not: what a cluster that moves from one
+    # to the other loses, and what stays on it and is no longer looked at.
+    deleted: list[str]
+    left: list[str]
 
 
 async def compare_revisions(
@@ -42,6 +47,7 @@ async def compare_revisions(
     second = _full(known, after) if after else view.revision.name
     old = spec_of(known[first]) if first is not None else {}
     new = spec_of(known[second])
+    dropped = losses_of(known[first], known[second]) if first is not None else MoveLosses()
     return RevisionDiff(
         policy=view.rollout.name,
         before=first or "",
@@ -50,6 +56,8 @@ async def compare_revisions(
             RevisionChange(path=each.path, before=_text(each.before), after=_text(each.after))
             for each in differences(old, new, "spec")
         ],
+        deleted=list(dropped.deleted),
+        left=list(dropped.left),
     )
 
 
