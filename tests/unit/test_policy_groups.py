@@ -98,3 +98,24 @@ def test_stable_groups_follow_a_cluster_to_another_name() -> None:
         Membership("dev", 0, ("a",), "", 1),
         Membership("prod", 1, ("b", "c"), "", 2),
     )
+
+
+def test_stable_groups_take_another_order_only_where_they_may() -> None:
+    """Parts of one name stay together and as they were; clusters in no named group go last."""
+    before = (
+        Membership("dev", 0, ("a",)),
+        Membership("prod", 1, ("b",)),
+        Membership("prod", 2, ("c",)),
+        Membership("", 3, ("d",)),
+    )
+    turned = (
+        Membership("prod", 0, ("b",)),
+        Membership("prod", 1, ("c",)),
+        Membership("dev", 2, ("a",)),
+        Membership("", 3, ("d",)),
+    )
+    as_it_was = steady(before, turned)
+    assert [each.clusters for each in as_it_was] == [("a",), ("b",), ("c",), ("d",)]
+    assert [each.clusters for each in steady(before, turned, reorder=True)] == [
+        each.clusters for each in turned
+    ]

@@ -23,8 +23,10 @@ from tidegate.kinds.policies.wire.event_doc import (
 )
 from tidegate.kinds.policies.wire.status_doc import refused_status, status_of
 from tidegate.kinds.rollouts.core.decide import RolloutPlan
+from tidegate.kinds.rollouts.core.journal.facts import RolloutDeclared
 from tidegate.kinds.rollouts.core.journal.state import RolloutState
 from tidegate.kinds.rollouts.core.strategy import OnFailure, Rollout
+from tidegate.kinds.rollouts.core.summary import Summary
 from tidegate.kinds.rollouts.core.world import RolloutWorld
 from tidegate.kinds.rollouts.fleet import Observation
 from tidegate.kinds.rollouts.kind import RolloutKind
@@ -72,7 +74,12 @@ class PolicyKind(RolloutKind):
                 now=now,
             )
         groups = grouped(
-            before, declared.groups, complete=seen.complete, offline=kept, stable=seen.stable
+            before,
+            declared.groups,
+            complete=seen.complete,
+            offline=kept,
+            stable=seen.stable,
+            reorder=_may_reorder(state, declared),
         )
         reports = weighed(state.reports, seen.reports, declared.strategy, now)
         weighed_seen = replace(seen, declared=replace(declared, groups=groups), reports=reports)
@@ -200,3 +207,14 @@ def _moved_by_others(state: RolloutState, seen: PolicyObservation) -> set[str]:
         and known.revision != each.revision
         and each.name not in state.pending
     }
+
+
+def _may_reorder(state: RolloutState, declared: RolloutDeclared) -> bool:
+    """Whether groups may take another order: not while a revision is on its way through them."""
+    known = state.declared
+    if known is None or known.revision != declared.revision or state.began_at is None:
+        return True
+    return state.summary not in _UNDER_WAY
+
+
+_UNDER_WAY = frozenset((Summary.WAITING, Summary.PROGRESSING, Summary.PAUSED))

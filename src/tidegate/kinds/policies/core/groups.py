@@ -146,17 +146,22 @@ def _with_members(group: Membership, more: list[str]) -> Membership:
     return Membership(group.name, group.index, clusters, group.placement, count)
 
 
-def steady(before: Iterable[Membership], now: Iterable[Membership]) -> tuple[Membership, ...]:
-    """The groups now, with every cluster that keeps its group's name where it was before."""
+def steady(
+    before: Iterable[Membership], now: Iterable[Membership], *, reorder: bool = False
+) -> tuple[Membership, ...]:
+    """The groups now, with every cluster that keeps its group's name where it was before.
+
+    They keep their order as well, unless it may be taken anew.
+    """
     old, new = _by_placement(before), _by_placement(now)
     found: list[Membership] = []
     for placement, groups in new.items():
-        found += _steady_one(placement, old.get(placement, []), groups)
+        found += _steady_one(placement, old.get(placement, []), groups, reorder)
     return tuple(found)
 
 
 def _steady_one(
-    placement: str, before: list[Membership], now: list[Membership]
+    placement: str, before: list[Membership], now: list[Membership], reorder: bool
 ) -> Iterable[Membership]:
     names = list(dict.fromkeys(group.name for group in now if group.name))
     clusters = [
@@ -172,9 +177,12 @@ def _steady_one(
         list({cluster.name: cluster for cluster in clusters}.values()),
         _dense(before),
     )
+    if reorder:
+        place = {name: at for at, name in enumerate(names)}
+        formed = sorted(formed, key=lambda group: place.get(group.name, len(place)))
     return [
-        Membership(group.name, group.index, group.clusters, placement, len(group.clusters))
-        for group in formed
+        Membership(group.name, at, group.clusters, placement, len(group.clusters))
+        for at, group in enumerate(formed)
     ]
 
 

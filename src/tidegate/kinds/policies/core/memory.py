@@ -102,6 +102,7 @@ def grouped(
     complete: bool,
     offline: Collection[str],
     stable: bool,
+    reorder: bool = False,
 ) -> tuple[Membership, ...]:
     """The groups to decide on.
 
@@ -110,5 +111,5 @@ def grouped(
     if not complete:
         return before or seen
     now = with_offline(before, seen, offline)
-    found = steady(before, now) if stable else now
+    found = steady(before, now, reorder=reorder) if stable else now
     return tuple(replace(group, count=None) for group in found)
