@@ -11,6 +11,7 @@ from tidegate.kinds.policies.core.compliance import InformEnd
 from tidegate.kinds.policies.core.waves import StageWay
 from tidegate.kinds.policies.wire.rollout_doc import (
     GroupKeeping,
+    OnDrift,
     PolicyRollout,
     read_annotation,
     read_policy_rollout,
@@ -61,6 +62,7 @@ def test_everything_is_read() -> None:
             "paused": True,
             "informSucceeds": "compliant",
             "grouping": "scheduler",
+            "onDrift": "leave",
         }
     )
     assert errors == []
@@ -80,6 +82,7 @@ def test_everything_is_read() -> None:
     assert (found.retry_uid, found.retry_failed_only, found.retry_group) == ("u1", True, "dev")
     assert found.paused
     assert (found.inform, found.membership) == (InformEnd.COMPLIANT, GroupKeeping.SCHEDULER)
+    assert found.on_drift is OnDrift.LEAVE
     assert found.origin == "rollout/policies/web"
 
 

@@ -49,6 +49,10 @@ PLACEMENT = ResourceKind(f"{_CLUSTER}/v1beta1", "Placement", "placements")
 PLACEMENT_DECISION = ResourceKind(f"{_CLUSTER}/v1beta1", "PlacementDecision", "placementdecisions")
 MANAGED_CLUSTER = ResourceKind(f"{_CLUSTER}/v1", "ManagedCluster", "managedclusters")
 ROLLOUT = ResourceKind("tidegate.dev/v1alpha1", "Rollout", "rollouts")
+# Of the Topology Aware Lifecycle Manager, which enforces policies in batches.
+CLUSTER_GROUP_UPGRADE = ResourceKind(
+    "ran.openshift.io/v1alpha1", "ClusterGroupUpgrade", "clustergroupupgrades"
+)
 
 KINDS: Mapping[tuple[str, str], ResourceKind] = {
     (kind.api_version, kind.name): kind
@@ -70,6 +74,7 @@ KINDS: Mapping[tuple[str, str], ResourceKind] = {
         PLACEMENT_DECISION,
         MANAGED_CLUSTER,
         ROLLOUT,
+        CLUSTER_GROUP_UPGRADE,
     )
 }
 

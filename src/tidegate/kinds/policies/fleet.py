@@ -26,7 +26,7 @@ from tidegate.kinds.policies.hub.writer import HubWriter
 from tidegate.kinds.policies.observation import PolicyObservation
 from tidegate.kinds.policies.waves import act_on_wave, observe_waves
 from tidegate.kinds.policies.wire.hub_doc import root_of
-from tidegate.kinds.policies.wire.rollout_doc import GroupKeeping, PolicyRollout
+from tidegate.kinds.policies.wire.rollout_doc import GroupKeeping, OnDrift, PolicyRollout
 from tidegate.kinds.rollouts.core.journal.facts import RolloutDeclared, RolloutTask
 from tidegate.kubernetes.port import Cluster, Object, ObjectRefusedError
 from tidegate.model.errors import NotFoundError, OutsideError, StaleError, UserError
@@ -119,6 +119,7 @@ class PolicyFleet:
             registered=frozenset(view.clusters),
             stable=rollout.membership is GroupKeeping.STABLE,
             staged=view.staged,
+            leaves_drift=rollout.on_drift is OnDrift.LEAVE,
         )
 
     async def act(self, partition: str, task: RolloutTask) -> str:
@@ -164,6 +165,8 @@ class PolicyFleet:
         adopted = not view.staged
         if adopted:
             await writer.adopt()
+        elif not view.placement_kept:
+            await writer.keep_placement()
         await writer.bind(view.astray)
         self.put_back[f"{WORD}/{view.rollout.name}"] += [f"binding {e.name}" for e in view.astray]
         await writer.point(cluster, wanted)
@@ -184,7 +187,8 @@ class PolicyFleet:
     async def adopt(self, partition: str) -> str:
         """Take a policy over in place, before anything is rolled out; the revision that it has."""
         async with self._locks[partition]:
-            view = await self.view(partition)
+            # A root that was rewritten is taken over as it is now: all clusters have that.
+            view = await self.view(partition, rewritten=True)
             if not view.staged:
                 await HubWriter(self._hub, self._shelves, view).adopt()
             return view.baseline.name if view.baseline is not None else ""
@@ -256,21 +260,24 @@ class PolicyFleet:
             raise found
         return found
 
-    async def view(self, partition: str) -> PolicyView:
-        """One staged policy as it is now; UserError says why it cannot be staged."""
-        found = await self.any_view(partition)
+    async def view(self, partition: str, *, rewritten: bool = False) -> PolicyView:
+        """One staged policy as it is now; UserError says why it cannot be staged.
+
+        `rewritten`: it can, even if its root was rewritten.
+        """
+        found = await self.any_view(partition, rewritten=rewritten)
         if isinstance(found, WaveView):
             remedy = "this is for revisions; waves have none to give, to compare or to take over"
             problem = Problem(f"{found.rollout.origin}: spec.stage", "is waves", remedy)
             raise UserError((problem,))
         return found
 
-    async def any_view(self, partition: str) -> PolicyView | WaveView:
+    async def any_view(self, partition: str, *, rewritten: bool = False) -> PolicyView | WaveView:
         """One policy as it is now, whichever way it goes out; UserError says why it cannot."""
         rollout = await self.rollout(partition)
         if rollout.stage is StageWay.WAVES:
             return wave_view_of(self._shelves, rollout)
-        return view_of(self._shelves, rollout)
+        return view_of(self._shelves, rollout, rewritten=rewritten)
 
     async def _seen(self, partition: str) -> PolicyView | WaveView:
         """The same for a round, in which what people wrote wrong is a trouble of the outside."""
@@ -331,6 +338,8 @@ class PolicyFleet:
 def _only_points(view: PolicyView, task: RolloutTask) -> bool:
     """Whether nothing but a pointer has to be written for a task."""
     if task.change.kind is ChangeKind.REMOVE or not view.staged or view.astray:
+        return False
+    if not view.placement_kept:
         return False
     is_kept = task.change.revision in view.revisions
     # What a pointer names is not removed by anything.

@@ -8,7 +8,14 @@ from msgspec.structs import replace
 
 from tidegate.journal.fact import Fact, Mode, some_names
 from tidegate.journal.facts import TaskOutcome
-from tidegate.kinds.policies.core.memory import grouped, lingering, named, weighed
+from tidegate.kinds.policies.core.memory import (
+    grouped,
+    lingering,
+    moved_by_others,
+    named,
+    put_back,
+    weighed,
+)
 from tidegate.kinds.policies.core.requests import new_requests
 from tidegate.kinds.policies.core.revision import Fields
 from tidegate.kinds.policies.fleet import WORD, PolicyFleet, PolicyRefusedError
@@ -30,8 +37,9 @@ from tidegate.kinds.rollouts.core.summary import Summary
 from tidegate.kinds.rollouts.core.world import RolloutWorld
 from tidegate.kinds.rollouts.fleet import Observation
 from tidegate.kinds.rollouts.kind import RolloutKind
+from tidegate.kinds.rollouts.news import LAG_MAX
 from tidegate.model.errors import OutsideError, StaleError
-from tidegate.model.target import UNGROUPED
+from tidegate.model.target import UNGROUPED, Status, Target
 from tidegate.model.time import Instant, format_instant
 
 if TYPE_CHECKING:
@@ -55,6 +63,8 @@ class PolicyKind(RolloutKind):
         self._missed: defaultdict[str, dict[str, Instant]] = defaultdict(dict)
         # Clusters whose pointer others moved, until it is put back.
         self._drift: defaultdict[str, set[str]] = defaultdict(set)
+        # What is wrong with the pointer of each of them, by policy, for people to see.
+        self._strays: dict[str, dict[str, str]] = {}
 
     def news(
         self, state: RolloutState, seen: Observation, now: Instant
@@ -82,7 +92,8 @@ class PolicyKind(RolloutKind):
             reorder=_may_reorder(state, declared),
         )
         reports = weighed(state.reports, seen.reports, declared.strategy, now)
-        weighed_seen = replace(seen, declared=replace(declared, groups=groups), reports=reports)
+        seen = replace(seen, declared=replace(declared, groups=groups), reports=reports)
+        weighed_seen = self._drifted(state, seen, now)
         asked = new_requests(
             known.requests if known is not None else None,
             declared.requests,
@@ -96,12 +107,54 @@ class PolicyKind(RolloutKind):
         # Asked last: what a request is about has to be declared by then.
         return [*super().news(state, weighed_seen, now), *((now, fact) for fact in asked)]
 
+    def _drifted(
+        self, state: RolloutState, seen: PolicyObservation, now: Instant
+    ) -> PolicyObservation:
+        """A reading in which no pointer counts that another moved: put back, or left by choice."""
+        declared = seen.declared
+        if not seen.staged:
+            self._strays.pop(declared.origin, None)
+            return seen
+        sent = {name: one.task.change.revision for name, one in state.pending.items()}
+        moved = moved_by_others(state.reports, sent, seen.reports)
+        # A reading may lag behind what we gave a moment ago: such a cluster is as it was.
+        lagging = {name for name in moved if _was_just_given(state.reports[name], now)}
+        reports = [each for each in seen.reports if each.name not in lagging]
+        known = state.declared.pinned if state.declared is not None else {}
+        if seen.leaves_drift:
+            # What was found once stays, for as long as it differs from what is wanted.
+            moved |= {
+                each.name: each
+                for each in reports
+                if each.name in known and each.revision not in (None, declared.revision)
+            }
+        drift = {
+            name: f"its pointer was moved to {moved[name].revision}, by another"
+            for name in sorted(moved.keys() - lagging)
+        }
+        self._strays[declared.origin] = drift
+        if seen.leaves_drift:
+            owner = declared.origin if drift else ""
+            declared = replace(declared, pinned=drift, pinned_by=owner)
+        else:
+            reports = [put_back(each) if each.name in drift else each for each in reports]
+        return replace(seen, declared=declared, reports=tuple(reports))
+
     async def after_round(self, round_: "Round") -> Mapping[str, str]:
         """Have the Rollout object say what was decided, where this worker acts."""
         partition = round_.part.partition
         if round_.acting is not Mode.ACT:
-            return {}
-        return {**await self._tidied(round_), **await self._told(round_, partition)}
+            return self._stray(round_)
+        return {
+            **self._stray(round_),
+            **await self._tidied(round_),
+            **await self._told(round_, partition),
+        }
+
+    def _stray(self, round_: "Round") -> dict[str, str]:
+        declared = round_.part.state.declared
+        drift = self._strays.get(declared.origin if declared is not None else "", {})
+        return {f"drift of {name}": why for name, why in drift.items()}
 
     async def _tidied(self, round_: "Round") -> dict[str, str]:
         """Remove revisions that nothing names any more; what could not be is told."""
@@ -207,6 +260,13 @@ def _moved_by_others(state: RolloutState, seen: PolicyObservation) -> set[str]:
         and known.revision != each.revision
         and each.name not in state.pending
     }
+
+
+def _was_just_given(known: Target, now: Instant) -> bool:
+    """Whether a cluster was given something so short ago that a reading may not show it."""
+    if known.status is not Status.Progressing or known.since is None:
+        return False
+    return now - known.since <= LAG_MAX
 
 
 def _may_reorder(state: RolloutState, declared: RolloutDeclared) -> bool:

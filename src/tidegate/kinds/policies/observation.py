@@ -12,5 +12,7 @@ class PolicyObservation(Observation, frozen=True):
     registered: frozenset[str] = frozenset()
     # Whether clusters keep their group.
     stable: bool = True
-    # Whether the root looks its content up by pointers.
+    # Whether its clusters are given revisions by pointers.
     staged: bool = False
+    # Whether a pointer that another moved is left where it is.
+    leaves_drift: bool = False

@@ -120,7 +120,7 @@ def _writes(view: PolicyView) -> list[str]:
         return []
     policy, baseline = view.rollout.policy, view.baseline
     found = [f"configmap {revision_map(policy, baseline.name)}"] if baseline is not None else []
-    count = len({*view.members, *view.replicas}) if baseline is not None else 0
+    count = len(view.reached) if baseline is not None else 0
     found += [f"{count} pointers"] if count else []
     found.append(f"placement tidegate-{policy} with {count} clusters")
     found += [f"placementbinding {each.name}" for each in view.bindings]

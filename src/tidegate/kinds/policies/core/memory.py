@@ -4,7 +4,9 @@ success     once it has lasted for the soak, it stays: what is NonCompliant late
             no failure of the rollout. Within the soak, anything else starts the soak again.
 failure     NonCompliant is on its way until the deadline, and then it has failed.
 groups      a half-written set changes no membership; a cluster that is out of reach keeps its
-            place; stable groups are kept as they were.
+            place; stable groups are kept as they were, and in their order while a rollout is
+            under way.
+drift       a pointer that is not where we left it was moved by another, whatever it says now.
 departures  a scheduler takes its time: between the moment at which a cluster is well again and
             the one at which it is back in a decision, it looks as if it had left. So a cluster
             that is registered has left only once it was in no decision for a while.
@@ -68,6 +70,30 @@ def named(state: RolloutState) -> frozenset[str]:
     found += [each.task.change.revision for each in state.pending.values()]
     found += [each.revision for each in state.reports.values()]
     return frozenset(each for each in found if each)
+
+
+def moved_by_others(
+    known: Mapping[str, Target], sent: Mapping[str, str | None], seen: Iterable[Target]
+) -> dict[str, Target]:
+    """The clusters whose pointer another moved since we gave them something; `sent` is under way.
+
+    One that was found to be so stays so until we give it something, or its pointer is gone.
+    """
+    found: dict[str, Target] = {}
+    for report in seen:
+        last = known.get(report.name)
+        if last is None or last.revision is None or report.revision is None:
+            continue
+        if sent.get(report.name) == report.revision:
+            continue
+        if report.revision != last.revision or last.status is Status.ToApply:
+            found[report.name] = report
+    return found
+
+
+def put_back(report: Target) -> Target:
+    """A cluster whose pointer another moved, to be given what it should have in its turn."""
+    return Target(report.name, Status.ToApply, revision=report.revision)
 
 
 def lingering(

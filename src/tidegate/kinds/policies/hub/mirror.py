@@ -9,7 +9,14 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from typing import Any, Generic, TypeVar
 
-from tidegate.kubernetes.port import AbsentError, Cluster, Object, ObjectEvent, ResourceKind
+from tidegate.kubernetes.port import (
+    AbsentError,
+    Cluster,
+    NotAllowedError,
+    Object,
+    ObjectEvent,
+    ResourceKind,
+)
 from tidegate.model.errors import OutsideError, StaleError
 
 T = TypeVar("T")
@@ -31,6 +38,7 @@ class Shelf(Generic[T]):
         selector: str = "",
         *,
         optional: bool = False,
+        hideable: bool = False,
     ) -> None:
         self.kind = kind
         self.selector = selector
@@ -43,6 +51,9 @@ class Shelf(Generic[T]):
         self._versions: dict[Name, int] = {}
         # A hub without this kind has none of it.
         self._optional = optional
+        # Our account need not be allowed to see this kind; then why it is not, else empty.
+        self._hideable = hideable
+        self.hidden = ""
         self._version = ""
         self._read_at: float | None = None
         self._watched = False
@@ -66,6 +77,8 @@ class Shelf(Generic[T]):
         """Whether it need not be read."""
         if self._watched and self.gap is None:
             return True
+        if self._read_at is not None and self.gap is None and not self._version:
+            fresh_s = max(fresh_s, AGAIN_S)  # a kind that is not there seldom appears
         return self._read_at is not None and now_s - self._read_at < fresh_s
 
     async def load(self, cluster: Cluster) -> None:
@@ -73,13 +86,15 @@ class Shelf(Generic[T]):
         try:
             reading = await cluster.read("", [self.kind], self.selector)
         except OutsideError as error:
-            if not (self._optional and isinstance(error, AbsentError)):
+            is_hidden = self._hideable and isinstance(error, NotAllowedError)
+            if not is_hidden and not (self._optional and isinstance(error, AbsentError)):
                 self.gap = str(error)
                 return
+            self.hidden = str(error) if is_hidden else ""
             self.removals += len(self.items)
             self.items, self._versions, self._version, self.gap = {}, {}, "", None
         else:
-            self._version, self.gap = reading.versions[self.kind.name], None
+            self._version, self.gap, self.hidden = reading.versions[self.kind.name], None, ""
             there = {(each.namespace, each.name) for each in reading.objects}
             for name, version in list(self._versions.items()):
                 # What we wrote after the server made this list is not in it yet.

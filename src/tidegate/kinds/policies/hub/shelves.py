@@ -27,6 +27,7 @@ from tidegate.kinds.policies.wire.hub_doc import (
     decision_of,
     replica_of,
     root_of,
+    upgrade_of,
 )
 from tidegate.kinds.policies.wire.rollout_doc import (
     PolicyRollout,
@@ -34,6 +35,7 @@ from tidegate.kinds.policies.wire.rollout_doc import (
     read_policy_rollout,
 )
 from tidegate.kubernetes.port import (
+    CLUSTER_GROUP_UPGRADE,
     CONFIG_MAP,
     MANAGED_CLUSTER,
     PLACEMENT,
@@ -108,6 +110,9 @@ class HubShelves:
         self.bindings: Shelf[BindingState] = Shelf(PLACEMENT_BINDING, _binding)
         self.placements: Shelf[Fields] = Shelf(PLACEMENT, _document)
         self.decisions: Shelf[DecisionItem] = Shelf(PLACEMENT_DECISION, _decision)
+        self.upgrades: Shelf[frozenset[str]] = Shelf(
+            CLUSTER_GROUP_UPGRADE, _upgrade, optional=True, hideable=True
+        )
         self.clusters = ClusterShelf(MANAGED_CLUSTER, _cluster)
         self.revision_maps: Shelf[RevisionItem] = Shelf(CONFIG_MAP, _revision, POLICY_LABEL)
         self.pointer_maps: Shelf[Fields] = Shelf(CONFIG_MAP, _document, CLUSTER_LABEL)
@@ -118,6 +123,7 @@ class HubShelves:
             self.bindings,
             self.placements,
             self.decisions,
+            self.upgrades,
             self.clusters,
             self.revision_maps,
             self.pointer_maps,
@@ -247,6 +253,11 @@ class HubShelves:
             found |= set(members_of(document or {})) if kind == POLICY_SET.name else {name}
         return found
 
+    def upgrades_of(self, policy: str) -> list[str]:
+        """The ClusterGroupUpgrades that enforce policies of a name, in whatever namespace."""
+        items = sorted(self.upgrades.items.items())
+        return [f"{where}/{name}" for (where, name), named in items if policy in named]
+
     def pointers(self, namespace: str, policy: str) -> dict[str, str]:
         """The revision that each cluster is pointed at."""
         found: dict[str, str] = {}
@@ -329,6 +340,10 @@ def _revision(found: Object) -> RevisionItem:
 
 def _binding(found: Object) -> BindingState:
     return binding_of(found.document)
+
+
+def _upgrade(found: Object) -> frozenset[str]:
+    return upgrade_of(found.document)
 
 
 def _cluster(found: Object) -> ClusterState:

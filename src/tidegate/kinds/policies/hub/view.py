@@ -16,11 +16,13 @@ from tidegate.kinds.policies.core.revision import (
     is_staged,
     revision_of,
 )
+from tidegate.kinds.policies.hub.owners import check_frame, check_owners
 from tidegate.kinds.policies.hub.shelves import HubShelves
 from tidegate.kinds.policies.wire.hub_doc import (
     BindingState,
     ClusterState,
     author_policy,
+    is_unscheduled,
     placement_state,
     version_of,
 )
@@ -55,6 +57,10 @@ class PolicyView(msgspec.Struct, frozen=True):
     # Decisions of our own.
     decisions: tuple[DecisionPart, ...]
     replicas: Mapping[str, Replica]
+    # The clusters in them.
+    placed: frozenset[str] = frozenset()
+    # Whether the Placement they belong to is there, and the scheduler leaves it alone.
+    placement_kept: bool = True
     warnings: tuple[Problem, ...] = ()
 
     @property
@@ -103,9 +109,16 @@ class PolicyView(msgspec.Struct, frozen=True):
         own = own_placement(self.rollout.policy)
         return tuple(each for each in self.bindings if self.staged and each.bound_to != own)
 
+    @property
+    def reached(self) -> frozenset[str]:
+        """The clusters that a plain root reaches; bound to our decisions, only those in them."""
+        own = own_placement(self.rollout.policy)
+        elsewhere = any(each.bound_to != own for each in self.bindings)
+        return frozenset(self.members if elsewhere else ()) | self.replicas.keys()
+
     def has(self, cluster: str) -> bool:
         """Whether a cluster is in our decisions."""
-        return any(cluster in part.clusters for part in self.decisions)
+        return cluster in self.placed
 
     @property
     def offline(self) -> frozenset[str]:
@@ -116,6 +129,9 @@ class PolicyView(msgspec.Struct, frozen=True):
         """What one cluster reports of what it was given."""
         given = self.given.get(cluster)
         known = self.clusters.get(cluster)
+        if given is not None and not (self.placement_kept and self.has(cluster)):
+            # It has lost the policy: the hub deletes it where no decision names it.
+            return Target(cluster)
         revision = self.revisions.get(given) if given is not None else None
         if given is not None and revision is None:
             missing = f"ConfigMap {revision_map(self.rollout.policy, given)} is missing or changed"
@@ -129,8 +145,11 @@ class PolicyView(msgspec.Struct, frozen=True):
         )
 
 
-def view_of(shelves: HubShelves, rollout: PolicyRollout) -> PolicyView:
-    """One policy, on shelves without gaps; UserError lists why it cannot be staged."""
+def view_of(shelves: HubShelves, rollout: PolicyRollout, *, rewritten: bool = False) -> PolicyView:
+    """One policy, on shelves without gaps; UserError lists why it cannot be staged.
+
+    `rewritten`: a root that was rewritten can be, to be taken over again.
+    """
     problems = Problems()
     written = rollout.written or shelves.policy(rollout.source_namespace, rollout.source_name)
     where = f"policy/{rollout.source_namespace}/{rollout.source_name}"
@@ -141,18 +160,25 @@ def view_of(shelves: HubShelves, rollout: PolicyRollout) -> PolicyView:
     root = shelves.policy(rollout.namespace, rollout.policy)
     pointers = shelves.pointers(rollout.namespace, rollout.policy)
     bindings = tuple(_bindings(shelves, rollout, problems))
+    revisions = shelves.revisions_of(rollout.namespace, rollout.name)
+    staged = root is not None and is_staged(root)
+    check_owners(shelves, rollout, root, problems)
+    if root is not None and staged:
+        check_frame(rollout, root, [revisions.get(each) for each in pointers.values()], problems)
     if root is not None and not problems.errors:
         check_change(root["spec"], source.spec, problems)
     if shelves.bindings_of(source.namespace, source.name):
         problems.add(where, "is bound to clusters itself", "unbind it: the root is what is bound")
     if problems.errors:
         raise UserError(tuple(problems.errors), where=rollout.origin)
-    staged = root is not None and is_staged(root)
     baseline = revision_of(root["spec"]) if root is not None and not staged else None
-    _check_root(rollout, root, baseline, pointers)
+    if not rewritten:
+        _check_root(rollout, root, baseline, pointers)
     revision = revision_of(source.spec)
     reading = placement_groups(shelves, rollout.namespace, (each.placement for each in bindings))
     warn_of_names(rollout, reading, problems)
+    decisions = shelves.decisions_of(rollout.namespace, own_placement(rollout.policy))
+    own = shelves.placement(rollout.namespace, own_placement(rollout.policy))
     replicas = shelves.replicas(rollout.name)
     return PolicyView(
         rollout=rollout,
@@ -166,9 +192,11 @@ def view_of(shelves: HubShelves, rollout: PolicyRollout) -> PolicyView:
         reading=reading,
         clusters=shelves.clusters.by_name(),
         pointers=pointers,
-        revisions=shelves.revisions_of(rollout.namespace, rollout.name),
-        decisions=shelves.decisions_of(rollout.namespace, own_placement(rollout.policy)),
+        revisions=revisions,
+        decisions=decisions,
         replicas=replicas,
+        placed=frozenset(name for part in decisions for name in part.clusters),
+        placement_kept=own is not None and is_unscheduled(own),
         warnings=tuple(problems.warnings),
     )
 

@@ -27,6 +27,7 @@ from tidegate.kinds.policies.core.waves import (
     read_grant,
     wave_report,
 )
+from tidegate.kinds.policies.hub.owners import check_upgrades
 from tidegate.kinds.policies.hub.shelves import HubShelves, members_of
 from tidegate.kinds.policies.hub.view import NO_CLUSTER, placement_groups, warn_of_names
 from tidegate.kinds.policies.wire.hub_doc import BindingState, ClusterState, is_enforced, version_of
@@ -130,6 +131,7 @@ def wave_view_of(shelves: HubShelves, rollout: PolicyRollout, *, leaves: bool = 
     check_wave_name(rollout.subject, problems)
     for name, policy in policies.items():
         check_wave_policy(f"policy/{rollout.namespace}/{name}", policy, problems)
+        check_upgrades(shelves, name, problems)
     bindings = tuple(_bindings(shelves, rollout, policies, problems))
     for name in sorted({each.placement for each in bindings}):
         placement = shelves.placement(rollout.namespace, name)

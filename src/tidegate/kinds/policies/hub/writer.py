@@ -68,18 +68,22 @@ class HubWriter:
         baseline = view.baseline
         if not view.reading.complete:
             raise OutsideError("; ".join(view.reading.gaps))
-        # A plain policy is for all clusters of its placement, whether they have it yet or not.
-        there = sorted({*view.members, *view.replicas}) if baseline is not None else []
+        # A plain policy is for all clusters it is bound to, whether they have it yet or not.
+        there = sorted(view.reached) if baseline is not None else []
         if baseline is not None:
             await self.keep(baseline)
             for cluster in there:
                 await self.point(cluster, baseline.name)
-        own = self._objects.head(PLACEMENT, own_placement(self._policy))
-        await self._objects.write({**own, "spec": {}}, annotations={SCHEDULING_OFF: "true"})
+        await self.keep_placement()
         await self.place(there)
         await self.bind(view.bindings)
         frame = frame_of(view.root["spec"] if view.root is not None else view.source.spec)
         await self._objects.write(root_object(view.source, frame, self._namespace, self._policy))
+
+    async def keep_placement(self) -> None:
+        """Have our Placement, which the scheduler leaves alone."""
+        own = self._objects.head(PLACEMENT, own_placement(self._policy))
+        await self._objects.write({**own, "spec": {}}, annotations={SCHEDULING_OFF: "true"})
 
     async def bind(self, bindings: Iterable[BindingState]) -> None:
         """Point bindings at our decisions."""

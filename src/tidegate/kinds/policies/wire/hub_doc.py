@@ -17,6 +17,7 @@ from tidegate.kinds.policies.core.names import (
     PLACEMENT,
     POLICY_VERSION,
     ROOT_POLICY,
+    SCHEDULING_OFF,
 )
 from tidegate.kinds.policies.core.revision import AuthorPolicy
 from tidegate.model.time import parse_instant
@@ -28,8 +29,20 @@ _NANOSECONDS = re.compile(r"\.([0-9a-f]{16})$")
 # Taints that the hub itself sets on clusters it cannot reach.
 _OFFLINE_TAINTS = frozenset({f"{OCM_CLUSTER}/unreachable", f"{OCM_CLUSTER}/unavailable"})
 _AVAILABLE = "ManagedClusterConditionAvailable"
-# What tools note on an author's object about itself: none of it is the policy's.
-_NOTES = ("kubectl.kubernetes.io/", "argocd.argoproj.io/", f"{GROUP}/")
+_ARGO, _FLUX = "argocd.argoproj.io", "toolkit.fluxcd.io"
+_HOSTED = "apps.open-cluster-management.io/hosting-subscription"
+# What tools note on an author's object about itself: none of it is the policy's. On the root it
+# would say that they own that as well.
+_NOTES = (
+    "kubectl.kubernetes.io/",
+    f"{_ARGO}/",
+    f"kustomize.{_FLUX}/",
+    f"helm.{_FLUX}/",
+    "apps.open-cluster-management.io/",
+    # By which Argo CD tracks what it prunes, where it is set so.
+    "app.kubernetes.io/instance",
+    f"{GROUP}/",
+)
 
 
 class BindingState(msgspec.Struct, frozen=True):
@@ -47,6 +60,8 @@ class BindingState(msgspec.Struct, frozen=True):
     restricted: bool = False
     # It has its subjects enforced, whatever they say themselves.
     enforces: bool = False
+    # The tool that writes it; empty: none that is known.
+    tool: str = ""
 
 
 class ClusterState(msgspec.Struct, frozen=True):
@@ -146,7 +161,36 @@ def binding_of(document: Fields) -> BindingState:
         subjects=tuple(f"{each.get('kind')}/{each.get('name')}" for each in subjects),
         restricted=document.get("subFilter") == "restricted",
         enforces=is_enforced(document.get("bindingOverrides")),
+        tool=tool_of(document),
     )
+
+
+def tool_of(document: Fields) -> str:
+    """The tool that says on an object that it writes it from somewhere else; empty: none does."""
+    metadata = _metadata(document)
+    notes, labels = metadata.get("annotations") or {}, metadata.get("labels") or {}
+    tracked = notes.get(f"{_ARGO}/tracking-id") or labels.get(f"{_ARGO}/instance")
+    if tracked:
+        return f"application {tracked.partition(':')[0]} of Argo CD"
+    for prefix, kind in (("kustomize", "Kustomization"), ("helm", "HelmRelease")):
+        name = labels.get(f"{prefix}.{_FLUX}/name")
+        if name:
+            home = labels.get(f"{prefix}.{_FLUX}/namespace")
+            return f"{kind} {f'{home}/' if home else ''}{name} of Flux"
+    return f"subscription {notes[_HOSTED]}" if notes.get(_HOSTED) else ""
+
+
+def upgrade_of(document: Fields) -> frozenset[str]:
+    """The policies that a ClusterGroupUpgrade enforces, by name; none once it has succeeded."""
+    conditions = (document.get("status") or {}).get("conditions") or ()
+    if any(each.get("type") == "Succeeded" and each.get("status") == "True" for each in conditions):
+        return frozenset()
+    return frozenset(map(str, (document.get("spec") or {}).get("managedPolicies") or ()))
+
+
+def is_unscheduled(document: Fields) -> bool:
+    """Whether the scheduler leaves the decisions of a Placement alone."""
+    return (_metadata(document).get("annotations") or {}).get(SCHEDULING_OFF) == "true"
 
 
 def decision_of(document: Fields) -> DecisionPart:

@@ -40,6 +40,13 @@ class GroupKeeping(enum.Enum):
     SCHEDULER = "scheduler"  # as the scheduler has them now
 
 
+class OnDrift(enum.Enum):
+    """What becomes of a cluster whose pointer another moved."""
+
+    PUT_BACK = "putBack"  # it is given what it should have, in its turn
+    LEAVE = "leave"  # it stays as it is, pinned, until its pointer is removed
+
+
 class PolicyRollout(msgspec.Struct, frozen=True):
     """How the revisions of one policy go out."""
 
@@ -65,6 +72,7 @@ class PolicyRollout(msgspec.Struct, frozen=True):
     membership: GroupKeeping = GroupKeeping.STABLE
     # How many revisions are kept that are not in use.
     history: int = HISTORY_DEFAULT
+    on_drift: OnDrift = OnDrift.PUT_BACK
     # Where it is written.
     origin: str = ""
     stage: StageWay = StageWay.STAGED
@@ -161,6 +169,7 @@ def _read(reader: Reader, namespace: str, policy: str, origin: str) -> PolicyRol
         inform=reader.choice("informSucceeds", InformEnd, InformEnd.EVALUATED),
         membership=reader.choice("grouping", GroupKeeping, GroupKeeping.STABLE),
         history=HISTORY_DEFAULT if limit is None else limit,
+        on_drift=reader.choice("onDrift", OnDrift, OnDrift.PUT_BACK),
         origin=origin,
         stage=stage,
         policy_set=policy_set,

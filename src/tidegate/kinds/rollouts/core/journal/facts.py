@@ -44,6 +44,8 @@ class RolloutDeclared(Fact, frozen=True, tag="declared", kw_only=True, omit_defa
     last_good: str | None = None
     # Targets that are to stay where they are, and where that is written.
     pinned: dict[str, str] = msgspec.field(default_factory=dict)
+    # Who pins them; empty: the bundle.
+    pinned_by: str = ""
     # Where its rules are written; empty: not known.
     origin: str = ""
     # Kept to see what is asked for anew; None: nothing is asked in the document.

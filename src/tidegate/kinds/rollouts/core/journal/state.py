@@ -268,8 +268,9 @@ def _with_pins(brakes: Brakes | None, declared: RolloutDeclared) -> Brakes | Non
         return brakes
     known = brakes or Brakes()
     there = {pin.name for pin in known.pins}
+    owner = declared.pinned_by or DECLARED
     mine = (
-        Pin(name=name, scope=Scope(targets=frozenset((name,))), owner=DECLARED, why=where)
+        Pin(name=name, scope=Scope(targets=frozenset((name,))), owner=owner, why=where)
         for name, where in sorted(declared.pinned.items())
         if name not in there
     )
