@@ -53,22 +53,22 @@ class HubStage:
         for env in GROUPS:
             for at in range(1, each + 1):
                 self.hub.add(f"{env}-{at}", {"env": env})
+        self.group(*GROUPS)
+        self.bind("fleet")
+        self.write("1")
+        self.declare(**rollout)
+
+    def group(self, *groups: str) -> None:
+        """The author writes the placement, with these groups in this order."""
         selectors = [
             {
                 "groupName": env,
                 "groupClusterSelector": {"labelSelector": {"matchLabels": {"env": env}}},
             }
-            for env in GROUPS
+            for env in groups
         ]
-        self.hub.put(
-            PLACEMENT,
-            "policies",
-            "fleet",
-            spec={"decisionStrategy": {"groupStrategy": {"decisionGroups": selectors}}},
-        )
-        self.bind("fleet")
-        self.write("1")
-        self.declare(**rollout)
+        grouped = {"decisionStrategy": {"groupStrategy": {"decisionGroups": selectors}}}
+        self.hub.put(PLACEMENT, "policies", "fleet", spec=grouped)
 
     def bind(self, placement: str, policy: str = "web") -> None:
         """The author binds the root to a placement."""

@@ -120,19 +120,6 @@ def test_a_policy_that_is_unbound_in_the_middle_is_refused_and_goes_on_once_it_i
     play(story)
 
 
-def turn(stage: HubStage, *groups: str) -> None:
-    """The author has the placement name its groups in another order."""
-    selectors = [
-        {
-            "groupName": env,
-            "groupClusterSelector": {"labelSelector": {"matchLabels": {"env": env}}},
-        }
-        for env in groups
-    ]
-    strategy = {"groupStrategy": {"decisionGroups": selectors}}
-    stage.hub.put(PLACEMENT, "policies", "fleet", spec={"decisionStrategy": strategy})
-
-
 def test_the_group_order_turned_round_in_the_middle_deletes_nothing() -> None:
     """Nor does a cluster get the revision before its turn; the next goes in the new order."""
 
@@ -140,7 +127,7 @@ def test_the_group_order_turned_round_in_the_middle_deletes_nothing() -> None:
         await worker.live(60 * MINUTE)
         stage.write("2")
         await worker.live(2 * MINUTE)
-        turn(stage, *reversed(GROUPS))
+        stage.group(*reversed(GROUPS))
         await worker.live(60 * MINUTE)
         assert set(stage.values().values()) == {"2"}
         stage.write("3")

@@ -12,14 +12,15 @@ In the end everything is well again, and every cluster has the last revision.
 
 import asyncio
 import random
+from typing import Any
 
 import pytest
 
 from tests.hub_stage import GROUPS, NAME, HubStage, Worker
 from tests.sim import sized
-from tidegate.kinds.policies.core.revision import is_staged, stamp_in
+from tidegate.kinds.policies.core.revision import Revision, is_staged, read_revision, stamp_in
 from tidegate.kinds.policies.wire.hub_doc import replica_of
-from tidegate.kubernetes.port import MANAGED_CLUSTER, POLICY
+from tidegate.kubernetes.port import CONFIG_MAP, MANAGED_CLUSTER, POLICY
 from tidegate.model.target import Status
 
 STEPS = 25
@@ -49,7 +50,7 @@ class History:
         """Steps at random, and then an end in which nothing is wrong any more."""
         acts = (
             self.revise, self.revise_badly, self.join, self.leave, self.lose, self.regain,
-            self.silence, self.half_write, self.restart, self.wait,
+            self.silence, self.half_write, self.restart, self.wait, self.meddle, self.turn,
         )  # fmt: skip
         for _ in range(STEPS):
             act = self.draw.choice(acts)
@@ -125,6 +126,25 @@ class History:
     def half_write(self) -> None:
         self.stage.hub.stops_after = self.draw.choice((0, 1, 2))
 
+    def meddle(self) -> None:
+        """A person moves a cluster's pointer to a revision that other clusters had once."""
+        api = self.stage.hub.api
+        maps = [api.document(record) for _, record in api.listed(CONFIG_MAP, "policies")]
+        kept = [each for each in map(_kept, maps) if each is not None]
+        good = [each.name for each in kept if _value(each) not in self.bad]
+        pointed = [each for each in maps if (each.get("data") or {}).get("web")]
+        there = [each for each in pointed if _cluster(each) not in self.left]
+        if there and good:
+            found = self.draw.choice(there)
+            name, labels = found["metadata"]["name"], found["metadata"]["labels"]
+            data = {**found["data"], "web": self.draw.choice(sorted(good))}
+            self.stage.hub.put(CONFIG_MAP, "policies", name, metadata={"labels": labels}, data=data)
+
+    def turn(self) -> None:
+        """The author names the groups in another order; dev stays the first."""
+        last = self.draw.sample(GROUPS[1:], 2)
+        self.stage.group(GROUPS[0], *last)
+
     def restart(self) -> None:
         self.stage.pass_time(11)
         self.worker = self.stage.start()
@@ -149,6 +169,19 @@ class History:
                 entries = hub.agents[report.name].history[NAME]["web"]
                 stamps = {stamp_in(each["message"]) for each in entries}
                 assert report.revision in stamps, (report, self.told)
+
+
+def _cluster(found: dict[str, Any]) -> str:
+    return str(found["metadata"]["labels"]["tidegate.dev/cluster"])
+
+
+def _kept(found: dict[str, Any]) -> Revision | None:
+    return read_revision(found) if "frame" in (found.get("data") or {}) else None
+
+
+def _value(revision: Revision) -> str:
+    wanted = revision.bodies[0]["object-templates"][0]["objectDefinition"]
+    return str(wanted["data"]["value"])
 
 
 @pytest.mark.parametrize("seed", range(SEEDS))
