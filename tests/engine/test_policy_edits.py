@@ -23,6 +23,7 @@ from tidegate.kubernetes.port import (
     PLACEMENT_DECISION,
     POLICY,
     ROLLOUT,
+    NotAllowedError,
 )
 from tidegate.model.errors import UserError
 
@@ -321,3 +322,45 @@ def test_a_cluster_group_upgrade_that_names_the_policy_is_refused_until_it_has_s
         assert set(stage.values().values()) == {"2"}
 
     play(story, adopted())
+
+
+def test_what_our_account_may_not_see_is_told_and_stops_nothing() -> None:
+    """A hub without that manager forbids its kind as well to an account that is not allowed it."""
+
+    def forbid(call: str) -> None:
+        if "ClusterGroupUpgrade" in call:
+            raise NotAllowedError("clustergroupupgrades: forbidden")
+
+    async def story(stage: HubStage, worker: Worker) -> None:
+        stage.hub.api.fault = forbid
+        await worker.live(60 * MINUTE)
+        assert len(stage.values()) == 6
+        [warning] = (await worker.fleet.view(PARTITION)).warnings
+        assert warning.text().startswith(
+            "clustergroupupgrades: whether one enforces this policy is not known: "
+            "clustergroupupgrades: forbidden"
+        )
+
+    play(story)
+
+
+def test_a_binding_that_another_tool_writes_is_told() -> None:
+    """It is pointed back with every move, so that nothing is wrong by that."""
+
+    async def story(stage: HubStage, worker: Worker) -> None:
+        record = stage.hub.api.records[PLACEMENT_BINDING, "policies", "web"]
+        found = stage.hub.api.document(record)
+        stage.hub.put(
+            PLACEMENT_BINDING,
+            "policies",
+            "web",
+            metadata={"labels": {"kustomize.toolkit.fluxcd.io/name": "fleet"}},
+            placementRef=found["placementRef"],
+            subjects=found["subjects"],
+        )
+        [warning] = (await worker.fleet.view(PARTITION)).warnings
+        assert "placementbinding/policies/web: belongs to Kustomization fleet" in warning.text()
+        await worker.live(60 * MINUTE)
+        assert len(stage.values()) == 6
+
+    play(story)

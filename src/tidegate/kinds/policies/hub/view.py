@@ -114,7 +114,7 @@ class PolicyView(msgspec.Struct, frozen=True):
         """The clusters that a plain root reaches; bound to our decisions, only those in them."""
         own = own_placement(self.rollout.policy)
         elsewhere = any(each.bound_to != own for each in self.bindings)
-        return frozenset(self.members if elsewhere else ()) | self.replicas.keys()
+        return frozenset(self.members if elsewhere else ()) | self.placed | self.replicas.keys()
 
     def has(self, cluster: str) -> bool:
         """Whether a cluster is in our decisions."""
