@@ -1,8 +1,11 @@
 """What tests on real servers share."""
 
+import urllib.error
+
 import pytest
 
-from tests.real.hub import Hub, needed_programs
+from tests.command import tidegate
+from tests.real.hub import ROLLOUTS, Hub, needed_programs, until
 from tests.real.kube import Kubernetes
 
 
@@ -13,3 +16,19 @@ def hub(kubernetes: Kubernetes) -> Hub:
     made.manage("m1", environment="dev")
     made.declare("m2", environment="prod")
     return made
+
+
+@pytest.fixture(scope="session")
+def defined(hub: Hub) -> Hub:
+    """The hub with our definition on it."""
+    hub.define(tidegate("policies", "crd").stdout)
+
+    def is_served() -> bool:
+        try:
+            return "items" in hub.plane.ask("GET", f"{ROLLOUTS}/rollouts")
+        except urllib.error.HTTPError as error:
+            error.close()
+            return False
+
+    until(is_served, "it is served")
+    return hub

@@ -23,6 +23,7 @@ CLUSTERS = "/apis/cluster.open-cluster-management.io/v1"
 SETS = "/apis/cluster.open-cluster-management.io/v1beta2"
 PLACEMENTS = "/apis/cluster.open-cluster-management.io/v1beta1"
 POLICIES = "/apis/policy.open-cluster-management.io/v1"
+ROLLOUTS = "/apis/tidegate.dev/v1alpha1"
 _DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 _SET_LABEL = "cluster.open-cluster-management.io/clusterset"
 
@@ -66,12 +67,7 @@ class Hub:
         kubernetes.controllers(self.plane)
         self._define(self.plane, programs / "crds/hub")
         # The registration controller would make it.
-        every = {
-            "apiVersion": "cluster.open-cluster-management.io/v1beta2",
-            "kind": "ManagedClusterSet",
-            "metadata": {"name": "default"},
-        }
-        self.plane.ask("POST", f"{SETS}/managedclustersets", every)
+        self.declare_set("default")
         credentials = str(self.plane.kubeconfig())
         self.placement = kubernetes.program(
             "placement",
@@ -96,9 +92,17 @@ class Hub:
         )
         self.clusters: dict[str, Managed] = {}
 
-    def manage(self, name: str, **labels: str) -> Managed:
+    @property
+    def programs(self) -> list[Process]:
+        """What runs on the hub, and on clusters beside their control planes."""
+        agents = [agent for each in self.clusters.values() for agent in each.agents]
+        controllers = self.plane.controllers
+        own = [self.placement, self.propagator, *agents]
+        return own if controllers is None else [controllers, *own]
+
+    def manage(self, name: str, *, cluster_set: str = "default", **labels: str) -> Managed:
         """A real managed cluster."""
-        self.declare(name, **labels)
+        self.declare(name, cluster_set=cluster_set, **labels)
         plane = self._kubernetes.plane(name)
         self._kubernetes.controllers(plane)
         self._define(plane, self._programs / "crds/managed")
@@ -132,12 +136,12 @@ class Hub:
         found = self.clusters[name] = Managed(name, plane, [addon, controller])
         return found
 
-    def declare(self, name: str, **labels: str) -> None:
+    def declare(self, name: str, *, cluster_set: str = "default", **labels: str) -> None:
         """A managed cluster by name: it has joined and is available, as its agent would say."""
         body: dict[str, Any] = {
             "apiVersion": "cluster.open-cluster-management.io/v1",
             "kind": "ManagedCluster",
-            "metadata": {"name": name, "labels": {_SET_LABEL: "default", **labels}},
+            "metadata": {"name": name, "labels": {_SET_LABEL: cluster_set, **labels}},
             "spec": {"hubAcceptsClient": True},
         }
         made: dict[str, Any] = self.plane.ask("POST", f"{CLUSTERS}/managedclusters", body)
@@ -161,6 +165,16 @@ class Hub:
         self.plane.ask("PUT", f"{CLUSTERS}/managedclusters/{name}/status", made)
         self.plane.ask("POST", "/api/v1/namespaces", {"metadata": {"name": name}})
 
+    def declare_set(self, name: str, **spec: Any) -> None:
+        """A set of managed clusters; without a selector those that a label names it in."""
+        document = {
+            "apiVersion": "cluster.open-cluster-management.io/v1beta2",
+            "kind": "ManagedClusterSet",
+            "metadata": {"name": name},
+            **({"spec": spec} if spec else {}),
+        }
+        self.plane.ask("POST", f"{SETS}/managedclustersets", document)
+
     def replicated(self, cluster: str, namespace: str, policy: str) -> dict[str, Any]:
         """The replicated policy of a cluster; empty: there is none."""
         found = self.plane.ask("GET", f"{POLICIES}/namespaces/{cluster}/policies")
@@ -168,20 +182,28 @@ class Hub:
         items: Any = found["items"]
         return next((each for each in items if each["metadata"]["name"] == named), {})
 
+    def define(self, text: str) -> None:
+        """Define another kind of object on the hub."""
+        name = _post_definition(self.plane, text)
+        until(partial(_is_established, self.plane, name), f"{name} is established")
+
     @staticmethod
     def _define(plane: ControlPlane, folder: Path) -> None:
-        names = []
-        for path in sorted(folder.glob("*.yaml")):
-            document = yaml.safe_load(path.read_text(encoding="utf-8"))
-            plane.ask("POST", _DEFINITIONS, document)
-            names.append(document["metadata"]["name"])
-        for name in names:
+        texts = (path.read_text(encoding="utf-8") for path in sorted(folder.glob("*.yaml")))
+        for name in [_post_definition(plane, each) for each in texts]:
             until(partial(_is_established, plane, name), f"{name} is established")
+
+
+def _post_definition(plane: ControlPlane, text: str) -> str:
+    document = yaml.safe_load(text)
+    plane.ask("POST", _DEFINITIONS, document)
+    name: str = document["metadata"]["name"]
+    return name
 
 
 def _is_established(plane: ControlPlane, name: str) -> bool:
     found: Any = plane.ask("GET", f"{_DEFINITIONS}/{name}")
-    conditions = found.get("status", {}).get("conditions", [])
+    conditions = found.get("status", {}).get("conditions") or ()
     return any(e["type"] == "Established" and e["status"] == "True" for e in conditions)
 
 

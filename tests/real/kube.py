@@ -122,6 +122,21 @@ class Process:
         self._running.wait(START_TIMEOUT_S)
         self._running = None
 
+    def freeze(self) -> None:
+        """It stands still, with all that it holds open, until it is thawed."""
+        assert self._running is not None
+        self._running.send_signal(signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        """It goes on where it was."""
+        assert self._running is not None
+        self._running.send_signal(signal.SIGCONT)
+
+    def revive(self) -> None:
+        """Start it again if it ended by itself, as a kubelet would."""
+        if self._running is not None and self._running.poll() is not None:
+            self.start()
+
     def stop(self) -> None:
         """As politely as it takes in time."""
         if self._running is None:

@@ -13,18 +13,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from tests.command import tidegate
 from tests.contract.clusters import REAL
 from tests.policies import body, spec, template
-from tests.real.hub import PLACEMENTS, POLICIES, SETS, Hub, until
+from tests.real.hub import PLACEMENTS, POLICIES, ROLLOUTS, SETS, Hub, until
 from tests.real.kube import ControlPlane
 
 pytestmark = REAL
 
-ROLLOUTS = "/apis/tidegate.dev/v1alpha1"
-_CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 _POLICY, _CLUSTER = "policy.open-cluster-management.io", "cluster.open-cluster-management.io"
 # More than an agent's longest pause between two evaluations.
 EVALUATED_S = 60.0
@@ -44,7 +41,13 @@ def asked(
 class Author:
     """A policy of its own on the hub, as a person writes it."""
 
-    def __init__(self, hub: Hub, name: str) -> None:
+    def __init__(
+        self,
+        hub: Hub,
+        name: str,
+        groups: tuple[str, ...] = ("dev", "prod"),
+        cluster_set: str = "default",
+    ) -> None:
         self.plane = hub.plane
         self.cluster = hub.clusters["m1"].plane
         self.name = name
@@ -56,18 +59,11 @@ class Author:
             "managedclustersetbindings",
             "v1beta2",
             _CLUSTER,
-            "default",
-            {"spec": {"clusterSet": "default"}},
+            cluster_set,
+            {"spec": {"clusterSet": cluster_set}},
         )
-        groups = [
-            {
-                "groupName": each,
-                "groupClusterSelector": {"labelSelector": {"matchLabels": {"environment": each}}},
-            }
-            for each in ("dev", "prod")
-        ]
-        grouped = {"decisionStrategy": {"groupStrategy": {"decisionGroups": groups}}}
-        self._post(PLACEMENTS, "placements", "v1beta1", _CLUSTER, "fleet", {"spec": grouped})
+        grouped = {"spec": in_order(groups)}
+        self._post(PLACEMENTS, "placements", "v1beta1", _CLUSTER, "fleet", grouped)
         self._post(
             POLICIES,
             "placementbindings",
@@ -108,12 +104,16 @@ class Author:
             return
         self.plane.ask("PUT", f"{where}/{self.name}", {**found, "spec": document["spec"]})
 
-    def declare(self, **limits: str) -> None:
+    def declare(self, on_failure: str = "pause", **limits: Any) -> None:
         """Write the Rollout."""
         rollout = {
             "policy": self.name,
             "source": {"namespace": self.source},
-            "rolloutStrategy": {"type": "ProgressivePerGroup", "progressivePerGroup": limits},
+            "rolloutStrategy": {
+                "type": "ProgressivePerGroup",
+                "progressivePerGroup": limits,
+                "onFailure": on_failure,
+            },
         }
         self.plane.ask("POST", self.rollouts, rollout_object(self.name, rollout))
 
@@ -150,19 +150,22 @@ class Author:
         return str((found.get("data") or {}).get(self.name, ""))
 
 
+def in_order(groups: tuple[str, ...]) -> dict[str, Any]:
+    """The spec of a Placement with groups by environment."""
+    declared = [
+        {
+            "groupName": each,
+            "groupClusterSelector": {"labelSelector": {"matchLabels": {"environment": each}}},
+        }
+        for each in groups
+    ]
+    return {"decisionStrategy": {"groupStrategy": {"decisionGroups": declared}}}
+
+
 def rollout_object(name: str, fields: dict[str, Any]) -> dict[str, Any]:
     """A Rollout as a person writes it."""
     head = {"apiVersion": "tidegate.dev/v1alpha1", "kind": "Rollout"}
     return {**head, "metadata": {"name": name}, "spec": fields}
-
-
-@pytest.fixture(scope="module")
-def defined(hub: Hub) -> Hub:
-    """The hub with our definition on it."""
-    hub.plane.ask("POST", _CRDS, yaml.safe_load(tidegate("policies", "crd").stdout))
-
-    until(lambda: "items" in asked(hub.plane, "GET", f"{ROLLOUTS}/rollouts")[1], "it is served")
-    return hub
 
 
 @contextmanager

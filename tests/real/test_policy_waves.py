@@ -12,28 +12,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from tests.command import tidegate
 from tests.contract.clusters import REAL
 from tests.policies import body, spec, template
-from tests.real.hub import PLACEMENTS, POLICIES, Hub, until
-from tests.real.test_policies import EVALUATED_S, ROLLOUTS, Author, asked, rollout_object, worker
+from tests.real.hub import PLACEMENTS, POLICIES, ROLLOUTS, Hub, until
+from tests.real.test_policies import EVALUATED_S, Author, asked, rollout_object, worker
 from tidegate.kinds.policies.core.names import wave_name
 
 pytestmark = REAL
 
-_CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 _POLICY = "policy.open-cluster-management.io"
 _SETS = f"/apis/{_POLICY}/v1beta1"
-
-
-@pytest.fixture(scope="module")
-def waves(hub: Hub) -> Hub:
-    """The hub with our definition on it."""
-    asked(hub.plane, "POST", _CRDS, yaml.safe_load(tidegate("policies", "crd").stdout))
-    until(lambda: "items" in asked(hub.plane, "GET", f"{ROLLOUTS}/rollouts")[1], "it is served")
-    return hub
 
 
 class WaveAuthor(Author):
@@ -110,20 +100,20 @@ class WaveAuthor(Author):
     ],
     ids=str,
 )
-def test_the_server_refuses_what_the_reader_refuses(waves: Hub, fields: dict[str, Any]) -> None:
+def test_the_server_refuses_what_the_reader_refuses(defined: Hub, fields: dict[str, Any]) -> None:
     """By its schema and its rules, before Tidegate sees it."""
     document = rollout_object("bad", {**fields, "rolloutStrategy": {"type": "All"}})
     where = f"{ROLLOUTS}/namespaces/default/rollouts"
-    assert asked(waves.plane, "POST", where, document)[0] == 422
+    assert asked(defined.plane, "POST", where, document)[0] == 422
 
 
-def test_dev_is_enforced_before_prod_and_a_wave_is_taken_back(waves: Hub, tmp_path: Path) -> None:
+def test_dev_is_enforced_before_prod_and_a_wave_is_taken_back(defined: Hub, tmp_path: Path) -> None:
     """What it wants appears in dev only; prod never answers, and then every cluster informs."""
-    author = WaveAuthor(waves, "wave")
+    author = WaveAuthor(defined, "wave")
     author.inform("1")
     until(lambda: author.action("m1") == "inform" == author.action("m2"), "it informs")
     author.enforce("rollback", progressDeadline="20s")
-    with worker(waves, author, tmp_path):
+    with worker(defined, author, tmp_path):
         until(lambda: author.action("m1") == "enforce", "m1 is enforced", EVALUATED_S)
         assert author.action("m2") == "inform"
         until(lambda: author.value() == "1", "m1 has the object", EVALUATED_S)
@@ -141,12 +131,12 @@ def test_dev_is_enforced_before_prod_and_a_wave_is_taken_back(waves: Hub, tmp_pa
     assert author.value() == "1"
 
 
-def test_handing_back_keeps_what_is_enforced(waves: Hub, tmp_path: Path) -> None:
+def test_handing_back_keeps_what_is_enforced(defined: Hub, tmp_path: Path) -> None:
     """The policy says enforce itself, and the object on the real cluster is not touched."""
-    author = WaveAuthor(waves, "kept-wave")
+    author = WaveAuthor(defined, "kept-wave")
     author.inform("1")
     author.enforce()
-    with worker(waves, author, tmp_path):
+    with worker(defined, author, tmp_path):
         until(lambda: author.action("m2") == "enforce", "m1 is proved", EVALUATED_S)
     before = author.at()
     author.leave(tmp_path)
@@ -160,13 +150,13 @@ def test_handing_back_keeps_what_is_enforced(waves: Hub, tmp_path: Path) -> None
 
 
 def test_clusters_that_a_deleted_placement_left_enforced_are_taken_back(
-    waves: Hub, tmp_path: Path
+    defined: Hub, tmp_path: Path
 ) -> None:
     """The propagator alone leaves them enforced, even once the binding is gone."""
-    author = WaveAuthor(waves, "stuck")
+    author = WaveAuthor(defined, "stuck")
     author.inform("1")
     author.enforce()
-    with worker(waves, author, tmp_path):
+    with worker(defined, author, tmp_path):
         until(lambda: author.action("m2") == "enforce", "m1 is proved", EVALUATED_S)
     for name in ("placement", "binding"):
         author.plane.ask("DELETE", author.ours()[name])
@@ -178,13 +168,13 @@ def test_clusters_that_a_deleted_placement_left_enforced_are_taken_back(
     assert author.value() == "1"
 
 
-def test_a_kill_between_binding_and_decisions_converges(waves: Hub, tmp_path: Path) -> None:
+def test_a_kill_between_binding_and_decisions_converges(defined: Hub, tmp_path: Path) -> None:
     """Nobody is enforced by the binding alone; another worker finishes."""
-    author = WaveAuthor(waves, "killed")
+    author = WaveAuthor(defined, "killed")
     author.inform("1")
     until(lambda: author.action("m1") == "inform" == author.action("m2"), "it informs")
     author.enforce(minSuccessTime="1h")
-    words = ("run", "--hub", str(waves.plane.kubeconfig()), "--database", str(tmp_path / "j.db"))
+    words = ("run", "--hub", str(defined.plane.kubeconfig()), "--database", str(tmp_path / "j.db"))
     act = ("--act", f"policies/{author.namespace}.*")
     with (tmp_path / "killed.log").open("w") as log:
         process = subprocess.Popen(
@@ -194,15 +184,15 @@ def test_a_kill_between_binding_and_decisions_converges(waves: Hub, tmp_path: Pa
         os.kill(process.pid, signal.SIGKILL)
         process.wait(30)
     assert author.action("m2") == "inform"
-    with worker(waves, author, tmp_path):
+    with worker(defined, author, tmp_path):
         until(lambda: author.value() == "1", "m1 is enforced", EVALUATED_S)
         until(lambda: author.status().get("rolloutStatus") == "Progressing", "it goes on")
         assert author.action("m2") == "inform"
 
 
-def test_the_policies_of_a_set_are_enforced_together(waves: Hub, tmp_path: Path) -> None:
+def test_the_policies_of_a_set_are_enforced_together(defined: Hub, tmp_path: Path) -> None:
     """By one binding whose subject is the set."""
-    author = WaveAuthor(waves, "set")
+    author = WaveAuthor(defined, "set")
     where = f"{POLICIES}/namespaces/{author.namespace}/placementbindings/{author.name}"
     binding: Any = author.plane.ask("GET", where)
     binding["subjects"] = [{"apiGroup": _POLICY, "kind": "PolicySet", "name": author.name}]
@@ -215,7 +205,7 @@ def test_the_policies_of_a_set_are_enforced_together(waves: Hub, tmp_path: Path)
         author.inform("1", name)
     until(lambda: all(author.action("m2", each) == "inform" for each in members), "they inform")
     author.enforce(subject="policySet")
-    with worker(waves, author, tmp_path):
+    with worker(defined, author, tmp_path):
         until(
             lambda: all(author.action("m1", each) == "enforce" for each in members),
             "m1 is enforced",
