@@ -7,8 +7,10 @@ is no registration: a ManagedCluster and its conditions are written here, as its
 
 import subprocess
 import time
+import urllib.error
 from collections.abc import Callable
 from functools import partial
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
@@ -183,8 +185,14 @@ class Hub:
         return next((each for each in items if each["metadata"]["name"] == named), {})
 
     def define(self, text: str) -> None:
-        """Define another kind of object on the hub."""
-        name = _post_definition(self.plane, text)
+        """Define another kind of object on the hub, once."""
+        try:
+            name = _post_definition(self.plane, text)
+        except urllib.error.HTTPError as error:
+            if error.code != HTTPStatus.CONFLICT:
+                raise
+            error.close()
+            return
         until(partial(_is_established, self.plane, name), f"{name} is established")
 
     @staticmethod
