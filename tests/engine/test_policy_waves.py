@@ -10,6 +10,7 @@ from tests.policies import body, spec, template
 from tests.wave_stage import OWN, WaveStage
 from tidegate.kinds.policies.hub.wave_view import WaveView
 from tidegate.kubernetes.port import (
+    CLUSTER_GROUP_UPGRADE,
     PLACEMENT,
     PLACEMENT_BINDING,
     PLACEMENT_DECISION,
@@ -309,6 +310,17 @@ def test_another_binding_that_enforces_is_refused() -> None:
             subjects=[{"kind": "Policy", "name": "web"}],
         )
         assert "placementbinding/policies/other: enforces it as well" in await refused(worker)
+
+    play(story, WaveStage())
+
+
+def test_a_cluster_group_upgrade_that_would_enforce_it_is_refused() -> None:
+    """Before it has bound anything: its batches are not our groups."""
+
+    async def story(stage: HubStage, worker: Worker) -> None:
+        named = {"enable": False, "managedPolicies": ["web"]}
+        stage.hub.put(CLUSTER_GROUP_UPGRADE, "upgrades", "batch", spec=named)
+        assert "clustergroupupgrade/upgrades/batch: enforces" in await refused(worker)
 
     play(story, WaveStage())
 
