@@ -58,7 +58,9 @@ def as_file(values: dict[str, object]) -> str:
         section, _, key = name.rpartition(".")
         within = nested.setdefault(section, {}) if section else nested
         assert isinstance(within, dict)
-        within[key] = value
+        # A number in quotes is a mistake there.
+        is_number = TABLE[name].form is SettingForm.LIMIT and str(value).isdigit()
+        within[key] = int(str(value)) if is_number else value
     return msgspec.json.encode(nested).decode()
 
 

@@ -3,6 +3,8 @@
 import msgspec
 import pytest
 
+from tidegate.access.roles import Role
+from tidegate.access.tokens import TokenCreated, TokenRevoked
 from tidegate.engine.plain.state import PlanMade
 from tidegate.gates.brakes import Brakes
 from tidegate.gates.mutex import Mutex
@@ -19,6 +21,7 @@ from tidegate.journal.facts import (
     HandledObject,
     Lifted,
     Mode,
+    Requested,
     TaskOutcome,
     Told,
     Verb,
@@ -96,6 +99,7 @@ PROMOTIONS = {"promotionRead", "promotionDecided", "offered", "mergeRequestSeen"
     "verified",
     "promotionRefused",
 }
+OF_CALLERS = {"requested", "tokenCreated", "tokenRevoked"}
 REPORTS = tuple(Target(name, Status.Succeeded) for name in "abcde")
 
 STEP = UpgradeStep(kind=ChangeKind.APPLY, revision="4.16.4", doing=StepKind.UPGRADE)
@@ -151,6 +155,15 @@ LINES: list[tuple[Fact, str]] = [
         "by hand: 2 created, 1 removed: a new cluster",
     ),
     (Told(keys=("@v2/start/",)), "told: @v2/start/"),
+    (
+        Requested(act="approve/simulated/demo", via="token ci", key="k1"),
+        "requested: approve/simulated/demo, by token ci",
+    ),
+    (
+        TokenCreated(name="ci", hash="x", role=Role.VIEWER, expires_at=LATER, reason="boards"),
+        "token ci created, viewer until 1970-01-01T00:01:30Z: boards",
+    ),
+    (TokenRevoked(name="ci", reason="leaked"), "token ci revoked: leaked"),
     (Told(keys=("b",), retired=("a",)), "told: b; may be told again: a"),
     (Surveyed(), "looked; all as before"),
     (
@@ -275,7 +288,7 @@ def test_a_reading_says_of_a_target_what_it_reported() -> None:
     [
         (EntryFilter(), {"declared", "observed", "asked", "decided", "acted", "braked", "lifted"}
          | {"bound", "told", "handled", "surveyed", "planned", "imported", "plan", "objectsSeen"}
-         | PROMOTIONS),
+         | PROMOTIONS | OF_CALLERS),
         (EntryFilter(target="it/a"), {"objectsSeen"}),
         (EntryFilter(target="jenkins"), PROMOTIONS - {"mergeRequestSeen"}),
         (EntryFilter(target="a"), {"declared", "observed", "decided", "acted"}),
@@ -292,7 +305,7 @@ def test_a_reading_says_of_a_target_what_it_reported() -> None:
         (EntryFilter(since=LATER), set()),
         (EntryFilter(until=Instant(1)), {"declared", "observed", "asked", "decided", "acted"}
          | {"braked", "lifted", "bound", "told", "handled", "surveyed", "planned", "imported"}
-         | {"plan", "objectsSeen"} | PROMOTIONS),
+         | {"plan", "objectsSeen"} | PROMOTIONS | OF_CALLERS),
     ],
 )  # fmt: skip
 def test_an_entry_is_found_by_the_target_it_is_about(

@@ -62,7 +62,7 @@ def _read(reader: Reader, key: str, setting: Setting) -> Written | None:
         case SettingForm.CHOICE:
             return _choice(reader, key, setting, reader.text(key))
         case SettingForm.ADDRESS:
-            return _address(reader, key, reader.text(key))
+            return _address(reader, key, reader.text(key), setting)
         case SettingForm.SECRET:
             return _secret(reader, key, reader.text(key))
         case SettingForm.TOKEN:
@@ -102,8 +102,8 @@ def _choice(reader: Reader, key: str, setting: Setting, value: str | None) -> st
     return value
 
 
-def _address(reader: Reader, key: str, value: str | None) -> str | None:
-    if value is not None and split_address(value) is None:
+def _address(reader: Reader, key: str, value: str | None, setting: Setting) -> str | None:
+    if value is not None and value != setting.default and split_address(value) is None:
         remedy = 'write "127.0.0.1:8080", or "0.0.0.0:8080" for all interfaces'
         reader.problems.add(reader.at(key), f"{shown(value)} is not host:port", remedy)
     return value
