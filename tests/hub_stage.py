@@ -241,3 +241,21 @@ def snapshot(stage: HubStage) -> dict[str, tuple[int, int]]:
         name: (agent.objects[OBJECT].uid, agent.objects[OBJECT].generation)
         for name, agent in stage.hub.agents.items()
     }
+
+
+class Propagation:
+    """Has the hub act between two calls; where nothing changed it has nothing to do."""
+
+    def __init__(self, stage: HubStage) -> None:
+        self._stage = stage
+        self._still: tuple[int, int] | None = None
+
+    def __call__(self) -> bool:
+        """Whether it had to look."""
+        hub, clock = self._stage.hub, self._stage.clock
+        now = (hub.api.version, clock.at)
+        if now == self._still:
+            return False
+        hub.settle()
+        self._still = now if hub.api.version == now[0] else None
+        return True

@@ -3,7 +3,7 @@
 import asyncio
 
 from tests.engine.stage import Crash, Tripwire
-from tests.hub_stage import OBJECT, HubStage
+from tests.hub_stage import OBJECT, HubStage, Propagation
 from tests.sim import sized
 from tidegate.kinds.policies.wire.hub_doc import replica_of
 from tidegate.kubernetes.port import POLICY
@@ -35,18 +35,13 @@ def story(at: int | None) -> tuple[HubStage, Tripwire]:
     stage.write("2")
     trip = Tripwire(at)
 
-    still: tuple[int, int] | None = None
+    propagate = Propagation(stage)
 
     def call(where: str) -> None:
         """The propagator acts between any two calls; whatever it does must be right."""
-        nonlocal still
-        now = (stage.hub.api.version, stage.clock.at)
-        if now != still:
-            stage.hub.settle()
+        if propagate():
             for key, record in stage.hub.api.listed(POLICY, ""):
                 assert not replica_of(stage.hub.api.document(record)).hub_error, key
-            # Where it had nothing to do, it has nothing to do until something changes.
-            still = now if stage.hub.api.version == now[0] else None
         trip(where)
 
     stage.hub.api.fault = call

@@ -16,7 +16,7 @@ import random
 import pytest
 
 from tests.engine.test_policy_stories import History
-from tests.hub_stage import NAME
+from tests.hub_stage import NAME, Propagation
 from tests.sim import sized
 from tests.wave_stage import OWN, WaveStage
 from tidegate.kinds.policies.wire.hub_doc import is_enforced
@@ -24,7 +24,7 @@ from tidegate.kubernetes.port import PLACEMENT, PLACEMENT_BINDING
 from tidegate.model.target import Status
 
 STEPS = 20
-SEEDS = sized(4, 16, 300)
+SEEDS = sized(3, 8, 300)
 
 
 class WaveHistory(History):
@@ -50,7 +50,12 @@ class WaveHistory(History):
             self.revise, self.revise_badly, self.join, self.leave, self.lose, self.regain,
             self.silence, self.restart, self.unbind, self.displace, self.wait, self.wait,
         )  # fmt: skip
-        self.stage.hub.api.fault = lambda _: self.stage.hub.settle()
+        propagate = Propagation(self.stage)
+
+        def call(_: str) -> None:
+            propagate()
+
+        self.stage.hub.api.fault = call
         for _ in range(STEPS):
             act = self.draw.choice(acts)
             self.told.append(act.__name__)
