@@ -3,7 +3,9 @@ module tidegate/dev/hub
 go 1.26.0
 
 require (
+	k8s.io/apimachinery v0.35.5
 	k8s.io/utils v0.0.0-20260108192941-914a6e750570
+	open-cluster-management.io/api v1.3.0
 	open-cluster-management.io/ocm v1.2.1
 )
 
@@ -168,7 +170,6 @@ require (
 	helm.sh/helm/v3 v3.19.5 // indirect
 	k8s.io/api v0.35.5 // indirect
 	k8s.io/apiextensions-apiserver v0.35.5 // indirect
-	k8s.io/apimachinery v0.35.5 // indirect
 	k8s.io/apiserver v0.35.5 // indirect
 	k8s.io/client-go v0.35.5 // indirect
 	k8s.io/component-base v0.35.5 // indirect
@@ -179,7 +180,6 @@ require (
 	k8s.io/kube-openapi v0.0.0-20260127142750-a19766b6e2d4 // indirect
 	k8s.io/kubectl v0.34.3 // indirect
 	open-cluster-management.io/addon-framework v1.3.0 // indirect
-	open-cluster-management.io/api v1.3.0 // indirect
 	open-cluster-management.io/config-policy-controller v0.19.0 // indirect
 	open-cluster-management.io/governance-policy-framework-addon v0.19.0 // indirect
 	open-cluster-management.io/governance-policy-propagator v0.19.0 // indirect

@@ -1,5 +1,6 @@
 // Runs the work manager of an Open Cluster Management hub alone: ManifestWorkReplicaSets become
-// ManifestWorks of clusters. The stock command holds all controllers of a hub.
+// ManifestWorks of clusters (`--feature-gates=ManifestWorkReplicaSet=true`). The stock command holds
+// all controllers of a hub.
 package main
 
 import (
@@ -7,14 +8,18 @@ import (
 	"fmt"
 	"os"
 
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/utils/clock"
 
+	ocmfeature "open-cluster-management.io/api/feature"
 	"open-cluster-management.io/ocm/pkg/common/options"
+	"open-cluster-management.io/ocm/pkg/features"
 	"open-cluster-management.io/ocm/pkg/version"
 	"open-cluster-management.io/ocm/pkg/work/hub"
 )
 
 func main() {
+	utilruntime.Must(features.HubMutableFeatureGate.Add(ocmfeature.DefaultHubWorkFeatureGates))
 	opts := options.NewOptions()
 	works := hub.NewWorkHubManagerOptions()
 	config := hub.NewWorkHubManagerConfig(works)
@@ -23,6 +28,7 @@ func main() {
 		NewCommandWithContext(context.Background())
 	opts.AddFlags(command.Flags())
 	works.AddFlags(command.Flags())
+	features.HubMutableFeatureGate.AddFlag(command.Flags())
 	if err := command.Execute(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
