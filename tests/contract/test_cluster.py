@@ -460,6 +460,25 @@ def test_a_reading_of_no_namespace_holds_all_of_them(stage: Stage) -> None:
     stage.play(story)
 
 
+def test_pages_are_one_reading(stage: Stage) -> None:
+    """All of them together, of one moment; what happens after it is heard from there."""
+
+    async def story(us: Cluster, them: Cluster, ns: str) -> None:
+        for number in range(7):
+            await us.apply(config_map(ns, f"n{number}"))
+        await them.apply(config_map(ns, "theirs"))
+        pages = [page async for page in us.pages(ns, CONFIG_MAP, "app in (n1,n5,theirs)")]
+        assert [each.name for page in pages for each in page.objects] == ["n1", "n5", "theirs"]
+        (version,) = {page.version for page in pages}
+        made = (await us.apply(config_map(ns, "later"))).object
+        events = await heard(us, ns, version, 1)
+        assert [each.object for each in events] == [made]
+        nothing = [page async for page in us.pages(ns, CONFIG_MAP, "app=nothing")]
+        assert [page.objects for page in nothing] == [()]
+
+    stage.play(story)
+
+
 # Pods
 
 

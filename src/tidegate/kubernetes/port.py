@@ -116,6 +116,14 @@ class ObjectReading(msgspec.Struct, frozen=True):
         return not self.gaps
 
 
+class ObjectPage(msgspec.Struct, frozen=True):
+    """Some of the objects of one kind."""
+
+    objects: tuple[Object, ...]
+    # Where to watch from, once the last page was read; all pages have the same.
+    version: str
+
+
 class Take(StrEnum):
     """What to do about fields of other managers that have another value."""
 
@@ -210,6 +218,16 @@ class Cluster(Protocol):
         """All objects of some kinds, ours or not; those a label selector chooses, if one is given.
 
         Of all namespaces if it is empty. OutsideError if no kind could be read.
+        """
+        ...
+
+    def pages(
+        self, namespace: str, kind: ResourceKind, selector: str = ""
+    ) -> AsyncGenerator[ObjectPage, None]:
+        """The same of one kind, page by page, all of one moment: no caller need hold all of it.
+
+        ExpiredError if that moment is too long ago: begin again. Until the last page was read,
+        nothing is concluded from absence. Close it when done (`aclosing`).
         """
         ...
 

@@ -3,6 +3,7 @@
 import asyncio
 import copy
 from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import aclosing
 from typing import Any, Final
 
 import msgspec
@@ -28,6 +29,7 @@ from tidegate.kubernetes.port import (
     ExpiredError,
     FieldConflict,
     Object,
+    ObjectPage,
     ObjectReading,
     ObjectRefusedError,
     ResourceKind,
@@ -102,6 +104,24 @@ class KubernetesCluster:
         if failed and not versions:
             raise OutsideError(str(failed[0])) if isinstance(failed[0], StaleError) else failed[0]
         return ObjectReading(tuple(objects), versions, tuple(map(str, failed)))
+
+    async def pages(
+        self, namespace: str, kind: ResourceKind, selector: str = ""
+    ) -> AsyncGenerator[ObjectPage, None]:
+        """All objects of one kind, page by page; there is always a first one."""
+        params = {"limit": str(self._page)}
+        if selector:
+            params["labelSelector"] = selector
+        path, where = path_of(kind, namespace), where_of(kind, namespace)
+        while True:
+            answer = await self._server.ask("GET", path, where, params=params)
+            page = decode_json(answer.body)
+            objects = (object_of(kind, item, self._manager) for item in page["items"] or ())
+            yield ObjectPage(tuple(objects), page["metadata"]["resourceVersion"])
+            token = page["metadata"].get("continue")
+            if not token:
+                return
+            params["continue"] = token
 
     async def get(self, kind: ResourceKind, namespace: str, name: str) -> Object | None:
         """One object; None if there is none."""
@@ -269,28 +289,16 @@ class KubernetesCluster:
     ) -> tuple[str, list[Object]]:
         """All pages of one kind, from one moment; ExpiredError if it never ends."""
         for _ in range(READINGS_MAX):
+            found: list[Object] = []
             try:
-                return await self._pages(namespace, kind, selector)
+                async with aclosing(self.pages(namespace, kind, selector)) as pages:
+                    async for page in pages:
+                        found += page.objects
             except ExpiredError as error:
                 expired = error
+            else:
+                return page.version, found
         raise expired
-
-    async def _pages(
-        self, namespace: str, kind: ResourceKind, selector: str
-    ) -> tuple[str, list[Object]]:
-        params = {"limit": str(self._page)}
-        if selector:
-            params["labelSelector"] = selector
-        path, where = path_of(kind, namespace), where_of(kind, namespace)
-        found: list[Object] = []
-        while True:
-            answer = await self._server.ask("GET", path, where, params=params)
-            page = decode_json(answer.body)
-            found += [object_of(kind, item, self._manager) for item in page["items"] or ()]
-            token = page["metadata"].get("continue")
-            if not token:
-                return page["metadata"]["resourceVersion"], found
-            params["continue"] = token
 
     async def _get(self, kind: ResourceKind, namespace: str, name: str) -> dict[str, Any] | None:
         path, where = path_of(kind, namespace, name), where_of(kind, namespace, name)

@@ -20,6 +20,7 @@ from tidegate.kubernetes.port import (
     Document,
     FieldConflict,
     Object,
+    ObjectPage,
     ObjectReading,
     ObjectRefusedError,
     ResourceKind,
@@ -92,6 +93,13 @@ class SimulatedCluster:
         if gaps and not versions:
             raise gaps[0]
         return ObjectReading(tuple(objects), versions, tuple(map(str, gaps)))
+
+    async def pages(
+        self, namespace: str, kind: ResourceKind, selector: str = ""
+    ) -> AsyncGenerator[ObjectPage, None]:
+        """All objects of one kind, on one page."""
+        reading = await self.read(namespace, [kind], selector)
+        yield ObjectPage(reading.objects, reading.versions[kind.name])
 
     async def get(self, kind: ResourceKind, namespace: str, name: str) -> Object | None:
         """One object; None if there is none."""
