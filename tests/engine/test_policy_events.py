@@ -8,7 +8,7 @@ import pytest
 from tests.hub_stage import MINUTE, PARTITION, HubStage, Worker, play, strategy
 from tests.policies import spec, template
 from tidegate.kinds.policies.app.stage_plan import plan_staging
-from tidegate.kubernetes.port import CONFIG_MAP, EVENT, POLICY, ROLLOUT
+from tidegate.kubernetes.port import CONFIG_MAP, EVENT, PLACEMENT_DECISION, POLICY, ROLLOUT
 from tidegate.model.errors import OutsideError
 
 
@@ -240,6 +240,47 @@ def test_a_pointer_that_a_person_moved_is_put_back_and_noted() -> None:
         assert set(stage.values().values()) == {"2"}
         since = [each for each in stage.events() if each[0] == "DriftPutBack"]
         assert [note for _, note in since] == ["changed by others, and put back: pointer of prod-1"]
+
+    play(story)
+
+
+def _put_back(stage: HubStage) -> list[str]:
+    return [note for reason, note in stage.events() if reason == "DriftPutBack"]
+
+
+def test_a_policy_that_clusters_lost_by_a_deleted_decision_is_put_back_and_noted() -> None:
+    """No pointer was moved, and none is said to have been."""
+
+    async def story(stage: HubStage, worker: Worker) -> None:
+        await worker.live(60 * MINUTE)
+        assert _put_back(stage) == []
+        stage.hub.drop(PLACEMENT_DECISION, "policies", "tidegate-web-decision-1")
+        await worker.live(60 * MINUTE)
+        assert len(stage.values()) == 6
+        [note] = _put_back(stage)
+        assert note.startswith("changed by others, and put back: policy on dev-1, policy on dev-2")
+
+    play(story)
+
+
+def test_a_pointer_that_a_person_brings_back_is_not_said_to_be_put_back_later() -> None:
+    """The next revision moves it as it moves all others."""
+
+    async def story(stage: HubStage, worker: Worker) -> None:
+        await worker.live(60 * MINUTE)
+        name = "tidegate-pointers-prod-1"
+        kept = stage.hub.api.document(stage.hub.api.records[CONFIG_MAP, "policies", name])
+        stage.declare(paused=True)
+        stage.hub.drop(CONFIG_MAP, "policies", name)
+        await worker.live(10 * MINUTE)
+        labels = {"labels": kept["metadata"]["labels"]}
+        stage.hub.put(CONFIG_MAP, "policies", name, metadata=labels, data=kept["data"])
+        await worker.live(10 * MINUTE)
+        stage.declare()
+        stage.write("2")
+        await worker.live(120 * MINUTE)
+        assert set(stage.values().values()) == {"2"}
+        assert _put_back(stage) == []
 
     play(story)
 

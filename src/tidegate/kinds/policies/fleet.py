@@ -8,27 +8,24 @@ import asyncio
 from collections import defaultdict
 from collections.abc import AsyncIterator, Collection
 from contextlib import aclosing
-from typing import Any
 
 from tidegate.engine.kind import ActRefusedError, PartitionRefusedError
 from tidegate.kinds.policies.core.history import surplus
-from tidegate.kinds.policies.core.losses import losses_of
-from tidegate.kinds.policies.core.names import full_name, split_name
+from tidegate.kinds.policies.core.losses import words_of_return
 from tidegate.kinds.policies.core.requests import requests_of
 from tidegate.kinds.policies.core.waves import StageWay
-from tidegate.kinds.policies.hub.mirror import FRESH_S, Shelf
+from tidegate.kinds.policies.hub.mirror import FRESH_S
 from tidegate.kinds.policies.hub.rollout_objects import RolloutObjects
 from tidegate.kinds.policies.hub.shelves import HubShelves, ReadFiles
-from tidegate.kinds.policies.hub.view import PolicyView, view_of
+from tidegate.kinds.policies.hub.view import PolicyView, PolicyViews, view_of
 from tidegate.kinds.policies.hub.wave_view import WaveView, wave_view_of
 from tidegate.kinds.policies.hub.wave_writer import WaveWriter
 from tidegate.kinds.policies.hub.writer import HubWriter
 from tidegate.kinds.policies.observation import PolicyObservation
 from tidegate.kinds.policies.waves import act_on_wave, observe_waves
-from tidegate.kinds.policies.wire.hub_doc import root_of
 from tidegate.kinds.policies.wire.rollout_doc import GroupKeeping, OnDrift, PolicyRollout
 from tidegate.kinds.rollouts.core.journal.facts import RolloutDeclared, RolloutTask
-from tidegate.kubernetes.port import Cluster, Object, ObjectRefusedError
+from tidegate.kubernetes.port import Cluster, ObjectRefusedError
 from tidegate.model.errors import NotFoundError, OutsideError, StaleError, UserError
 from tidegate.model.plan import ChangeKind
 from tidegate.model.problem import Problem, nearest_or_all
@@ -69,9 +66,14 @@ class PolicyFleet:
         self._hub = hub
         self._shelves = HubShelves(hub, fresh_s, files)
         self.objects = RolloutObjects(hub, self._shelves)
+        self._views = PolicyViews(self._shelves)
         self._look_s = look_s
+        # The last observation of each policy, and what it was made from.
+        self._observed: dict[str, tuple[tuple[int, ...], PolicyRollout, PolicyObservation]] = {}
         # Decisions are written whole: one at a time for each policy.
         self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        # Clusters that have a pointer and are about to be in a decision; in order.
+        self._unplaced: defaultdict[str, dict[str, None]] = defaultdict(dict)
         # What others had changed and was put back, by policy, until it is told.
         self.put_back: defaultdict[str, list[str]] = defaultdict(list)
 
@@ -82,13 +84,28 @@ class PolicyFleet:
         for gap in gaps:
             if gap is not None:
                 raise OutsideError(gap)
-        return [f"{WORD}/{name}" for name in self._shelves.declared()]
+        declared = self._shelves.declared()
+        self._views.keep(declared)
+        for name in self._observed.keys() - declared.keys():
+            del self._observed[name]
+        return [f"{WORD}/{name}" for name in declared]
 
     async def observe(self, partition: str) -> PolicyObservation:
         """What is declared, and what every cluster reports of what it was given."""
-        view = await self._seen(partition)
-        if isinstance(view, WaveView):
-            return observe_waves(view)
+        try:
+            rollout = await self.rollout(partition)
+            if rollout.stage is StageWay.WAVES:
+                return observe_waves(wave_view_of(self._shelves, rollout))
+            stamp = self._shelves.stamp_of(rollout.name)
+            known = self._observed.get(rollout.name)
+            if known is None or known[0] != stamp or known[1] != rollout:
+                known = (stamp, rollout, self._observation(self._views.of(rollout)))
+                self._observed[rollout.name] = known
+        except UserError as error:
+            raise self._refusal(partition, error) from None
+        return known[2]
+
+    def _observation(self, view: PolicyView) -> PolicyObservation:
         rollout = view.rollout
         named = [*view.members, *sorted(view.given.keys() - set(view.members))]
         declared = RolloutDeclared(
@@ -112,7 +129,7 @@ class PolicyFleet:
         )
         return PolicyObservation(
             declared,
-            tuple(view.report(name) for name in named),
+            self._views.reports(view, named),
             complete=view.reading.complete,
             dated=False,
             offline=view.offline,
@@ -125,27 +142,26 @@ class PolicyFleet:
     async def act(self, partition: str, task: RolloutTask) -> str:
         """Move one cluster's pointer, enforce it, or take the policy from one that left."""
         try:
-            view = await self._seen(partition)
-            if isinstance(view, WaveView):
+            rollout = await self.rollout(partition)
+            if rollout.stage is StageWay.WAVES:
                 return await self._act_on_wave(partition, task)
-            if _only_points(view, task):
-                # The pointers of a group are written side by side.
-                await HubWriter(self._hub, self._shelves, view).point(
-                    task.target, task.change.revision
-                )
-                return MOVED + _words_of_return(view, task)
+            if task.change.kind is not ChangeKind.REMOVE:
+                wanted, cluster = task.change.revision, task.target
+                pointed = self._views.pointed(rollout, cluster, wanted)
+                if pointed is not None:
+                    before = self._shelves.pointer(rollout.namespace, rollout.policy, cluster)
+                    # The pointers of a group are written side by side.
+                    await HubWriter(self._hub, self._shelves, pointed).point(cluster, wanted)
+                    return MOVED + _words(pointed, before, task)
+                return await self._give(partition, task)
             async with self._locks[partition]:
                 view = await self._staged(partition)
                 writer = HubWriter(self._hub, self._shelves, view)
-                if task.change.kind is ChangeKind.REMOVE:
-                    return await self._remove(writer, view, task.target)
-                if not _only_points(view, task):
-                    return await self._give(writer, view, task)
-            # The first of a group wrote what the others need.
-            await writer.point(task.target, task.change.revision)
-            return MOVED + _words_of_return(view, task)
+                return await self._remove(writer, view, task.target)
         except ObjectRefusedError as error:
             raise ActRefusedError(str(error)) from None
+        except UserError as error:
+            raise self._refusal(partition, error) from None
 
     async def _act_on_wave(self, partition: str, task: RolloutTask) -> str:
         async with self._locks[partition]:
@@ -154,25 +170,49 @@ class PolicyFleet:
                 raise StaleError(f"{partition} is staged now")
             return await act_on_wave(self._hub, self._shelves, view, task)
 
-    async def _give(self, writer: HubWriter, view: PolicyView, task: RolloutTask) -> str:
+    async def _give(self, partition: str, task: RolloutTask) -> str:
         wanted, cluster = task.change.revision, task.target
-        if cluster not in view.members and cluster not in view.given:
-            raise StaleError(f"{cluster} is in no group any more")
-        revision = view.known.get(wanted or "")
-        if revision is None:
-            raise StaleError(f"revision {wanted} is neither the author's nor kept on the hub")
-        await writer.keep(revision)
-        adopted = not view.staged
-        if adopted:
-            await writer.adopt()
-        elif not view.placement_kept:
-            await writer.keep_placement()
-        await writer.bind(view.astray)
-        self.put_back[f"{WORD}/{view.rollout.name}"] += [f"binding {e.name}" for e in view.astray]
-        await writer.point(cluster, wanted)
-        await writer.place([cluster])
-        moved = MOVED + _words_of_return(view, task)
+        async with self._locks[partition]:
+            view = await self._staged(partition)
+            writer = HubWriter(self._hub, self._shelves, view)
+            if cluster not in view.members and cluster not in view.given:
+                raise StaleError(f"{cluster} is in no group any more")
+            revision = view.known.get(wanted or "")
+            if revision is None:
+                raise StaleError(f"revision {wanted} is neither the author's nor kept on the hub")
+            await writer.keep(revision)
+            adopted = not view.staged
+            if adopted:
+                await writer.adopt()
+            elif not view.placement_kept:
+                await writer.keep_placement()
+            await writer.bind(view.astray)
+            self.put_back[f"{WORD}/{view.rollout.name}"] += [
+                f"binding {each.name}" for each in view.astray
+            ]
+            # What a pointer names is not removed by anything: until one does, nothing else may.
+            first = wanted not in view.pointed
+            if first:
+                await writer.point(cluster, wanted)
+        if not first:
+            await writer.point(cluster, wanted)
+        await self._place(partition, writer, cluster)
+        moved = MOVED + _words(view, view.given.get(cluster), task)
         return f"policy adopted, {moved}" if adopted else moved
+
+    async def _place(self, partition: str, writer: HubWriter, cluster: str) -> None:
+        """Have a cluster in our decisions, and with it all that wait for the same."""
+        waiting = self._unplaced[partition]
+        waiting[cluster] = None
+        try:
+            async with self._locks[partition]:
+                if cluster in waiting:
+                    some = list(waiting)
+                    await writer.place(some)
+                    for each in some:
+                        waiting.pop(each, None)
+        finally:
+            waiting.pop(cluster, None)
 
     async def _remove(self, writer: HubWriter, view: PolicyView, cluster: str) -> str:
         if not view.reading.complete:
@@ -277,16 +317,21 @@ class PolicyFleet:
         rollout = await self.rollout(partition)
         if rollout.stage is StageWay.WAVES:
             return wave_view_of(self._shelves, rollout)
-        return view_of(self._shelves, rollout, rewritten=rewritten)
+        if rewritten:
+            return view_of(self._shelves, rollout, rewritten=True)
+        return self._views.of(rollout)
 
     async def _seen(self, partition: str) -> PolicyView | WaveView:
         """The same for a round, in which what people wrote wrong is a trouble of the outside."""
         try:
             return await self.any_view(partition)
         except UserError as error:
-            declared = self._shelves.declared().get(partition.removeprefix(f"{WORD}/"))
-            reason = INVALID if isinstance(declared, UserError) else NOT_STAGEABLE
-            raise PolicyRefusedError(reason, error) from None
+            raise self._refusal(partition, error) from None
+
+    def _refusal(self, partition: str, error: UserError) -> PolicyRefusedError:
+        declared = self._shelves.declared().get(partition.removeprefix(f"{WORD}/"))
+        reason = INVALID if isinstance(declared, UserError) else NOT_STAGEABLE
+        return PolicyRefusedError(reason, error)
 
     async def _staged(self, partition: str) -> PolicyView:
         view = await self._seen(partition)
@@ -304,6 +349,8 @@ class PolicyFleet:
                     async with asyncio.timeout(self._look_s):
                         yield await news.get()
                 except TimeoutError:
+                    if task.done():
+                        task.result()
                     for name in list(self._shelves.declared()):
                         yield f"{WORD}/{name}"
         finally:
@@ -311,44 +358,12 @@ class PolicyFleet:
             await asyncio.gather(task, return_exceptions=True)
 
     async def _listen(self, news: "asyncio.Queue[str]") -> None:
-        changes = self._shelves.mirror.changes()
+        shelves = self._shelves
+        changes = shelves.mirror.changes()
         async with aclosing(changes):
-            async for shelf, found in changes:
-                for name in self._touched(shelf, found):
+            async for shelf, change in changes:
+                for name in shelves.touched(shelf, change):
                     news.put_nowait(f"{WORD}/{name}")
-
-    def _touched(self, shelf: Shelf[Any], found: Object) -> list[str]:
-        """The policies that a change may matter to."""
-        declared = self._shelves.declared()
-        root = root_of(found.document) if shelf.kind == self._shelves.policies.kind else ""
-        if root:
-            namespace, policy = split_name(root)
-            sets = self._shelves.sets_of(namespace, policy)
-            several = [full_name(namespace, each) for each in sets]
-            return [name for name in (root, *several) if name in declared]
-        if shelf.kind == self._shelves.policies.kind:
-            mine = full_name(found.namespace, found.name)
-            items = declared.items()
-            sets = self._shelves.sets_of(found.namespace, found.name)
-            named = {mine, *(full_name(found.namespace, each) for each in sets)}
-            return [name for name, each in items if name in named or _is_source(each, found)]
-        return list(declared)
-
-
-def _only_points(view: PolicyView, task: RolloutTask) -> bool:
-    """Whether nothing but a pointer has to be written for a task."""
-    if task.change.kind is ChangeKind.REMOVE or not view.staged or view.astray:
-        return False
-    if not view.placement_kept:
-        return False
-    is_kept = task.change.revision in view.revisions
-    # What a pointer names is not removed by anything.
-    return (
-        is_kept
-        and task.change.revision in view.pointed
-        and task.target in view.pointers
-        and view.has(task.target)
-    )
 
 
 def _check_paused(rollout: PolicyRollout) -> None:
@@ -357,18 +372,10 @@ def _check_paused(rollout: PolicyRollout) -> None:
         raise UserError((Problem(rollout.origin, "paused is not true", remedy),))
 
 
-def _words_of_return(view: PolicyView, task: RolloutTask) -> str:
-    """What a cluster that returns lost by the revision it leaves, and what of that stays on it."""
-    before = view.revisions.get(view.given.get(task.target) or "")
+def _words(view: PolicyView, given: str | None, task: RolloutTask) -> str:
+    """What is to be said of a cluster that returns from what it was given."""
+    before = view.revisions.get(given or "")
     back = view.revisions.get(task.change.revision or "")
     if task.change.kind is not ChangeKind.RETURN or before is None or back is None:
         return ""
-    lost, stays = losses_of(back, before).deleted, losses_of(before, back).left
-    words = f"; deleted by {before.name} and made anew: {', '.join(lost)}" if lost else ""
-    return words + (f"; made by {before.name} and left: {', '.join(stays)}" if stays else "")
-
-
-def _is_source(declared: PolicyRollout | UserError, found: Object) -> bool:
-    if isinstance(declared, UserError):
-        return False
-    return (declared.source_namespace, declared.source_name) == (found.namespace, found.name)
+    return words_of_return(before, back)

@@ -34,18 +34,20 @@ from tidegate.kinds.rollouts.core.journal.facts import RolloutDeclared
 from tidegate.kinds.rollouts.core.journal.state import RolloutState
 from tidegate.kinds.rollouts.core.strategy import OnFailure, Rollout
 from tidegate.kinds.rollouts.core.summary import Summary
-from tidegate.kinds.rollouts.core.world import RolloutWorld
+from tidegate.kinds.rollouts.core.world import Membership, RolloutWorld
 from tidegate.kinds.rollouts.fleet import Observation
 from tidegate.kinds.rollouts.kind import RolloutKind
 from tidegate.kinds.rollouts.news import LAG_MAX
 from tidegate.model.errors import OutsideError, StaleError
 from tidegate.model.target import UNGROUPED, Status, Target
-from tidegate.model.time import Instant, format_instant
+from tidegate.model.time import SECOND, Duration, Instant, format_instant
 
 if TYPE_CHECKING:
     from tidegate.engine.round import Round
 
 
+# While only numbers change, an object is written no more often: clusters answer one by one.
+STATUS_EVERY = Duration(SECOND)
 # What a worker calls the status, where it cannot be written.
 STATUS = "status of the Rollout"
 
@@ -58,12 +60,16 @@ class PolicyKind(RolloutKind):
         self._policies = fleet
         # What was decided last of each policy, until its object says so.
         self._untold: dict[str, tuple[RolloutWorld, RolloutPlan]] = {}
+        # When each object was last written, and what it said but for numbers.
+        self._gists: dict[str, tuple[Instant, tuple[object, ...]]] = {}
+        # The groups of each policy, and what they were formed from.
+        self._grouped: dict[str, tuple[tuple[object, ...], tuple[Membership, ...]]] = {}
         # Since when members of each policy are in no decision. Another worker begins anew, which
         # keeps them for longer.
         self._missed: defaultdict[str, dict[str, Instant]] = defaultdict(dict)
-        # Clusters whose pointer others moved, until it is put back.
-        self._drift: defaultdict[str, set[str]] = defaultdict(set)
-        # What is wrong with the pointer of each of them, by policy, for people to see.
+        # What others moved or took away, by policy and cluster, until it is put back.
+        self._undone: defaultdict[str, dict[str, str]] = defaultdict(dict)
+        # What is wrong with the pointers that are moved now, by policy, for people to see.
         self._strays: dict[str, dict[str, str]] = {}
 
     def news(
@@ -83,14 +89,7 @@ class PolicyKind(RolloutKind):
                 registered=seen.registered,
                 now=now,
             )
-        groups = grouped(
-            before,
-            declared.groups,
-            complete=seen.complete,
-            offline=kept,
-            stable=seen.stable,
-            reorder=_may_reorder(state, declared),
-        )
+        groups = self._groups(state, before, kept, seen)
         reports = weighed(state.reports, seen.reports, declared.strategy, now)
         seen = replace(seen, declared=replace(declared, groups=groups), reports=reports)
         weighed_seen = self._drifted(state, seen, now)
@@ -102,10 +101,32 @@ class PolicyKind(RolloutKind):
             declared.origin,
             [each.name or UNGROUPED for each in groups],
         )
-        if seen.staged:
-            self._drift[declared.origin] |= _moved_by_others(state, seen)
         # Asked last: what a request is about has to be declared by then.
         return [*super().news(state, weighed_seen, now), *((now, fact) for fact in asked)]
+
+    def _groups(
+        self,
+        state: RolloutState,
+        before: tuple[Membership, ...],
+        kept: frozenset[str],
+        seen: PolicyObservation,
+    ) -> tuple[Membership, ...]:
+        """The groups to decide on, formed again only where they may differ."""
+        declared = seen.declared
+        reorder = _may_reorder(state, declared)
+        basis = (before, declared.groups, kept, seen.complete, seen.stable, reorder)
+        known = self._grouped.get(declared.origin)
+        if known is None or known[0] != basis:
+            groups = grouped(
+                before,
+                declared.groups,
+                complete=seen.complete,
+                offline=kept,
+                stable=seen.stable,
+                reorder=reorder,
+            )
+            known = self._grouped[declared.origin] = (basis, groups)
+        return known[1]
 
     def _drifted(
         self, state: RolloutState, seen: PolicyObservation, now: Instant
@@ -116,7 +137,7 @@ class PolicyKind(RolloutKind):
             self._strays.pop(declared.origin, None)
             return seen
         sent = {name: one.task.change.revision for name, one in state.pending.items()}
-        moved = moved_by_others(state.reports, sent, seen.reports)
+        moved, lost = moved_by_others(state.reports, sent, seen.reports)
         # A reading may lag behind what we gave a moment ago: such a cluster is as it was.
         lagging = {name for name in moved if _was_just_given(state.reports[name], now)}
         reports = [each for each in seen.reports if each.name not in lagging]
@@ -133,6 +154,17 @@ class PolicyKind(RolloutKind):
             for name in sorted(moved.keys() - lagging)
         }
         self._strays[declared.origin] = drift
+        undone = self._undone[declared.origin]
+        # What has a pointer again that is in order, without us, is not to be put back.
+        well = {each.name for each in reports if each.revision} - drift.keys() - sent.keys()
+        for name in undone.keys() & well:
+            del undone[name]
+        undone |= {name: f"pointer of {name}" for name in drift}
+        undone |= {
+            name: f"policy on {name}"
+            for name in lost
+            if not _was_just_given(state.reports[name], now)
+        }
         if seen.leaves_drift:
             owner = declared.origin if drift else ""
             declared = replace(declared, pinned=drift, pinned_by=owner)
@@ -173,17 +205,22 @@ class PolicyKind(RolloutKind):
         if len(documents) != 1 or (partition not in self._untold and not happened):
             return {}
         (document,) = documents
-        before, status = document.get("status") or {}, None
+        before, status, now = document.get("status") or {}, None, round_.clock.now()
         if partition in self._untold:
             world, plan = self._untold[partition]
+            gist = (plan.summary, plan.course.revision, *(each.status for each in plan.groups))
+            known = self._gists.get(partition)
+            if known is not None and known[1] == gist and now - known[0] < STATUS_EVERY:
+                return await self._events(round_, document, happened)
             rollout = round_.part.state.rollout
-            status = status_of(world, plan, rollout, document, round_.clock.now())
+            status = status_of(world, plan, rollout, document, now)
             happened += events_between(before, status, _returns_to(world, rollout))
         troubles = await self._events(round_, document, happened)
         if status is not None:
             troubles |= await self._status(document, status)
             if STATUS not in troubles:
                 del self._untold[partition]
+                self._gists[partition] = (now, gist)
         return troubles
 
     def _objects(self, partition: str) -> list[Fields]:
@@ -192,11 +229,10 @@ class PolicyKind(RolloutKind):
     def _put_back(self, round_: "Round", partition: str) -> list[RolloutEvent]:
         """What others had changed, and was put back in this round."""
         state = round_.part.state
-        moved = self._drift[state.declared.origin] if state.declared is not None else set()
+        undone = self._undone[state.declared.origin] if state.declared is not None else {}
         done = {task.target for task, end in round_.outcomes if end is TaskOutcome.DONE}
-        names = [f"pointer of {each}" for each in sorted(done & moved)]
+        names = [undone.pop(each) for each in sorted(done & undone.keys())]
         names += self._policies.put_back.pop(partition, [])
-        moved -= done
         if not names:
             return []
         note = f"changed by others, and put back: {some_names(names)}"
@@ -229,6 +265,8 @@ class PolicyKind(RolloutKind):
         if not isinstance(error, PolicyRefusedError) or round_.mode is not Mode.ACT:
             return
         troubles: dict[str, str] = {}
+        # What it said before is not what it says now.
+        self._gists.pop(round_.part.partition, None)
         for document in self._objects(round_.part.partition):
             now = round_.clock.now()
             status = refused_status(document, error.reason, error.problems, now)
@@ -242,24 +280,13 @@ class PolicyKind(RolloutKind):
     def on_lease_lost(self, partition: str) -> None:
         """Another worker writes it."""
         self._untold.pop(partition, None)
+        self._gists.pop(partition, None)
 
 
 def _returns_to(world: RolloutWorld, rollout: Rollout) -> str:
     """What clusters return to once a rollout is aborted; empty: they stay as they are."""
     last_good = rollout.last_good or world.rollout.last_good
     return (last_good or "") if world.strategy.on_failure is OnFailure.ROLLBACK else ""
-
-
-def _moved_by_others(state: RolloutState, seen: PolicyObservation) -> set[str]:
-    """Clusters whose pointer is another than was written, and not because we write it now."""
-    return {
-        each.name
-        for each in seen.reports
-        if (known := state.reports.get(each.name)) is not None
-        and known.revision is not None
-        and known.revision != each.revision
-        and each.name not in state.pending
-    }
 
 
 def _was_just_given(known: Target, now: Instant) -> bool:

@@ -48,6 +48,8 @@ def _dated(state: RolloutState, reports: Iterable[Target], now: Instant) -> Iter
     """Reports with the moment at which each was first seen to be so; `since` is but a hint."""
     for report in reports:
         known = state.reports.get(report.name)
+        if known is report:
+            continue  # it says what it said
         if known is None and report.name in state.void:
             continue  # it is what a retry made void, until something is done about it
         if known is not None and _same(known, report):

@@ -36,6 +36,13 @@ def losses_of(before: Revision, after: Revision) -> MoveLosses:
     return MoveLosses(tuple(sorted(set(deleted))), tuple(sorted(set(left))))
 
 
+def words_of_return(before: Revision, back: Revision) -> str:
+    """What a cluster that returns lost by the revision it leaves, and what of that stays on it."""
+    lost, stays = losses_of(back, before).deleted, losses_of(before, back).left
+    words = f"; deleted by {before.name} and made anew: {', '.join(lost)}" if lost else ""
+    return words + (f"; made by {before.name} and left: {', '.join(stays)}" if stays else "")
+
+
 def _objects(body: Mapping[str, Any]) -> Iterator[str]:
     """The objects that a template wants, by kind, namespace and name, where it names them."""
     for each in body.get("object-templates") or ():

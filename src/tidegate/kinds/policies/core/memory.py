@@ -74,21 +74,25 @@ def named(state: RolloutState) -> frozenset[str]:
 
 def moved_by_others(
     known: Mapping[str, Target], sent: Mapping[str, str | None], seen: Iterable[Target]
-) -> dict[str, Target]:
+) -> tuple[dict[str, Target], list[str]]:
     """The clusters whose pointer another moved since we gave them something; `sent` is under way.
 
-    One that was found to be so stays so until we give it something, or its pointer is gone.
+    One that was found to be so stays so until we give it something, or its pointer is gone. And
+    those from which another took what they were given: a pointer, or a place in our decisions.
     """
-    found: dict[str, Target] = {}
+    moved: dict[str, Target] = {}
+    lost: list[str] = []
     for report in seen:
         last = known.get(report.name)
-        if last is None or last.revision is None or report.revision is None:
+        if last is None or last.revision is None:
             continue
-        if sent.get(report.name) == report.revision:
-            continue
-        if report.revision != last.revision or last.status is Status.ToApply:
-            found[report.name] = report
-    return found
+        if report.revision is None:
+            lost += [report.name] if report.name not in sent else []
+        elif sent.get(report.name) != report.revision and (
+            report.revision != last.revision or last.status is Status.ToApply
+        ):
+            moved[report.name] = report
+    return moved, lost
 
 
 def put_back(report: Target) -> Target:

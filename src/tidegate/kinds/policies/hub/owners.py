@@ -4,8 +4,6 @@ Recognised by what they leave on objects, or by an object of their own that name
 author's policy may belong to any tool: that is where people write. The root may not.
 """
 
-from collections.abc import Iterable
-
 from tidegate.kinds.policies.core.difference import differences
 from tidegate.kinds.policies.core.revision import Fields, Revision, frame_of
 from tidegate.kinds.policies.hub.shelves import HubShelves
@@ -53,16 +51,12 @@ def check_upgrades(shelves: HubShelves, policy: str, problems: Problems) -> None
 
 
 def check_frame(
-    rollout: PolicyRollout,
-    root: Fields,
-    given: Iterable[Revision | None],
-    problems: Problems,
+    rollout: PolicyRollout, root: Fields, given: Revision | None, problems: Problems
 ) -> None:
     """What another changed in the root that is in no revision: it is on every cluster by now."""
-    known = next((each for each in given if each is not None), None)
-    if known is None:
+    if given is None:
         return
-    for each in differences(known.frame, frame_of(root["spec"]), "spec"):
+    for each in differences(given.frame, frame_of(root["spec"]), "spec"):
         problems.add(
             f"policy/{rollout.namespace}/{rollout.policy}",
             f"{each.path} is {shown(each.after)}, and was {shown(each.before)}",

@@ -1,10 +1,12 @@
 """The Rollout objects of a hub: which there are of a policy, and what is written on them."""
 
-from tidegate.kinds.policies.core.names import full_name
+from contextlib import suppress
+
 from tidegate.kinds.policies.core.revision import Fields
 from tidegate.kinds.policies.hub.shelves import HubShelves
 from tidegate.kinds.policies.wire.event_doc import RolloutEvent, event_name, event_object
-from tidegate.kubernetes.port import EVENT, ROLLOUT, Cluster, Take
+from tidegate.kubernetes.port import EVENT, ROLLOUT, Cluster, Object, Take
+from tidegate.model.errors import StaleError
 from tidegate.model.time import Instant
 
 
@@ -18,9 +20,9 @@ class RolloutObjects:
     def of(self, name: str) -> list[Fields]:
         """Those of a policy or a set, as they were read last: one, unless that is wrong."""
         return [
-            document
-            for (namespace, _), document in sorted(self._shelves.rollouts.items.items())
-            if full_name(namespace, _subject(document)) == name
+            item.document
+            for _, item in sorted(self._shelves.rollouts.items.items(), key=lambda each: each[0])
+            if item.policy == name
         ]
 
     async def write_status(self, document: Fields, status: Fields) -> None:
@@ -28,8 +30,9 @@ class RolloutObjects:
         if document.get("status") == status:
             return
         metadata = document["metadata"]
-        found = await self._cluster.get(ROLLOUT, metadata["namespace"], metadata["name"])
-        if found is not None:
+        place = (ROLLOUT, metadata["namespace"], metadata["name"], metadata["uid"])
+        with suppress(StaleError):
+            found = Object(*place, version="", ours=False, document=document)
             self._shelves.rollouts.put(await self._cluster.write_status(found, status))
 
     async def write_event(
@@ -42,8 +45,3 @@ class RolloutObjects:
         wanted = event_object(document, event, told, mark=mark, worker=worker, now=now)
         if wanted is not None:
             await self._cluster.apply(wanted, take=Take.OVER)
-
-
-def _subject(document: Fields) -> str:
-    spec = document.get("spec") or {}
-    return str(spec.get("policySet") or spec.get("policy"))

@@ -1,39 +1,44 @@
 """The shelves of a hub, and what is looked up on them."""
 
 import asyncio
+import sys
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any
 
-import msgspec
-
-from tidegate.documents.strict_yaml import read_yaml
 from tidegate.kinds.policies.bundle import FiledRollout
 from tidegate.kinds.policies.core.compliance import Replica
 from tidegate.kinds.policies.core.groups import DecisionPart
 from tidegate.kinds.policies.core.names import (
     CLUSTER_LABEL,
-    DECISION_PLACEMENT,
     POLICY_LABEL,
     ROLLOUT,
     full_name,
+    split_name,
 )
-from tidegate.kinds.policies.core.revision import Fields, Revision, read_revision
-from tidegate.kinds.policies.hub.mirror import FRESH_S, HubMirror, Shelf
-from tidegate.kinds.policies.wire.hub_doc import (
-    BindingState,
-    ClusterState,
-    binding_of,
-    cluster_of,
-    decision_of,
-    replica_of,
-    root_of,
-    upgrade_of,
+from tidegate.kinds.policies.core.revision import Fields, Revision
+from tidegate.kinds.policies.hub.items import (
+    DecisionItem,
+    DeclaredItem,
+    PointerItem,
+    PolicyItem,
+    RevisionItem,
+    annotations_of,
+    binding_item,
+    cluster_item,
+    decision_item,
+    moved,
+    plain_document,
+    pointers_of,
+    read_filed,
+    read_note,
+    read_object,
+    revision_item,
+    upgrade_item,
 )
-from tidegate.kinds.policies.wire.rollout_doc import (
-    PolicyRollout,
-    read_annotation,
-    read_policy_rollout,
-)
+from tidegate.kinds.policies.hub.mirror import FRESH_S, HubMirror, Name, Shelf, ShelfChange
+from tidegate.kinds.policies.wire.hub_doc import BindingState, ClusterState, replica_of, root_of
+from tidegate.kinds.policies.wire.rollout_doc import PolicyRollout
 from tidegate.kubernetes.port import (
     CLUSTER_GROUP_UPGRADE,
     CONFIG_MAP,
@@ -48,7 +53,7 @@ from tidegate.kubernetes.port import (
 )
 from tidegate.kubernetes.port import ROLLOUT as ROLLOUT_KIND
 from tidegate.model.errors import OutsideError, UserError
-from tidegate.model.problem import Problem, Problems
+from tidegate.model.problem import Problem
 
 # What reads the Rollouts that are in files.
 ReadFiles = Callable[[], tuple[FiledRollout, ...]]
@@ -56,42 +61,25 @@ ReadFiles = Callable[[], tuple[FiledRollout, ...]]
 FILES_S = 10.0
 
 
-class PolicyItem(msgspec.Struct, frozen=True):
-    """A Policy on the hub: a replica made small, or a root or an author's as it is."""
-
-    # `NAMESPACE.NAME` of the root; empty: it is no replica.
-    root: str = ""
-    replica: Replica | None = None
-    document: Fields | None = None
-
-
-class DecisionItem(msgspec.Struct, frozen=True):
-    """A PlacementDecision and the placement it belongs to."""
-
-    placement: str
-    part: DecisionPart
-
-
-class RevisionItem(msgspec.Struct, frozen=True):
-    """A revision, and the policy it belongs to."""
-
-    policy: str
-    # None: the ConfigMap was changed, and holds none.
-    revision: Revision | None
-    # When it was made, by the server.
-    made: str = ""
-
-
 class ClusterShelf(Shelf[ClusterState]):
     """The managed clusters, which are in no namespace."""
 
+    _names: tuple[int, Mapping[str, ClusterState]] = (-1, {})
+
     def by_name(self) -> Mapping[str, ClusterState]:
-        """Each by its name."""
-        return {name: state for (_, name), state in self.items.items()}
+        """Each by its name; the same mapping until one changes."""
+        if self._names[0] != self.changes:
+            by_name = {name: state for (_, name), state in self.items.items()}
+            self._names = (self.changes, by_name)
+        return self._names[1]
 
 
 class HubShelves:
-    """Everything that is looked at on a hub."""
+    """Everything that is looked at on a hub.
+
+    What one policy needs of a thousand clusters is found by its name, and kept up change by change:
+    of a hundred policies, the others need not be looked through.
+    """
 
     def __init__(
         self, cluster: Cluster, fresh_s: float = FRESH_S, files: ReadFiles | None = None
@@ -101,21 +89,32 @@ class HubShelves:
         self._filed_at: float | None = None
         # Why the files could not be read; None: they could.
         self.files_gap: str | None = None
-        # How often something was written that may declare a rollout.
+        # How often something was written that may declare a rollout, or is no replica.
         self._written = 0
-        self._declared: tuple[tuple[int, ...], dict[str, PolicyRollout | UserError]] = ((), {})
-        self.rollouts: Shelf[Fields] = Shelf(ROLLOUT_KIND, self._take_rollout, optional=True)
-        self.policies: Shelf[PolicyItem] = Shelf(POLICY, self._take_policy)
-        self.sets: Shelf[Fields] = Shelf(POLICY_SET, _document, optional=True)
-        self.bindings: Shelf[BindingState] = Shelf(PLACEMENT_BINDING, _binding)
-        self.placements: Shelf[Fields] = Shelf(PLACEMENT, _document)
-        self.decisions: Shelf[DecisionItem] = Shelf(PLACEMENT_DECISION, _decision)
-        self.upgrades: Shelf[frozenset[str]] = Shelf(
-            CLUSTER_GROUP_UPGRADE, _upgrade, optional=True, hideable=True
+        self._declared: tuple[int, dict[str, PolicyRollout | UserError]] = (-1, {})
+        # By root: its replicas by cluster. By namespace and policy: its pointers by cluster.
+        self._replicas: defaultdict[str, dict[str, Replica]] = defaultdict(dict)
+        self._pointers: defaultdict[Name, dict[str, str]] = defaultdict(dict)
+        # By root: how often a replica or a pointer of it changed.
+        self._moves: Counter[str] = Counter()
+        # The author's policies that declare a rollout themselves.
+        self._noted: dict[Name, tuple[str, PolicyRollout | UserError]] = {}
+        self.rollouts: Shelf[DeclaredItem] = Shelf(
+            ROLLOUT_KIND, self._take_rollout, optional=True, note=self._note_rollout
         )
-        self.clusters = ClusterShelf(MANAGED_CLUSTER, _cluster)
-        self.revision_maps: Shelf[RevisionItem] = Shelf(CONFIG_MAP, _revision, POLICY_LABEL)
-        self.pointer_maps: Shelf[Fields] = Shelf(CONFIG_MAP, _document, CLUSTER_LABEL)
+        self.policies: Shelf[PolicyItem] = Shelf(POLICY, self._take_policy, note=self._note_policy)
+        self.sets: Shelf[Fields] = Shelf(POLICY_SET, plain_document, optional=True)
+        self.bindings: Shelf[BindingState] = Shelf(PLACEMENT_BINDING, binding_item)
+        self.placements: Shelf[Fields] = Shelf(PLACEMENT, plain_document)
+        self.decisions: Shelf[DecisionItem] = Shelf(PLACEMENT_DECISION, decision_item)
+        self.upgrades: Shelf[frozenset[str]] = Shelf(
+            CLUSTER_GROUP_UPGRADE, upgrade_item, optional=True, hideable=True
+        )
+        self.clusters = ClusterShelf(MANAGED_CLUSTER, cluster_item)
+        self.revision_maps: Shelf[RevisionItem] = Shelf(CONFIG_MAP, revision_item, POLICY_LABEL)
+        self.pointer_maps: Shelf[PointerItem] = Shelf(
+            CONFIG_MAP, pointers_of, CLUSTER_LABEL, note=self._note_pointers
+        )
         self.all: list[Shelf[Any]] = [
             self.rollouts,
             self.policies,
@@ -151,16 +150,66 @@ class HubShelves:
         gaps = {each.gap for each in self.all} | {self.files_gap}
         return sorted(each for each in gaps if each is not None)
 
-    def _take_rollout(self, found: Object) -> Fields:
-        self._written += 1
-        return found.document
+    @property
+    def stamp(self) -> tuple[int, ...]:
+        """Differs once anything does but a replica, a pointer or a cluster."""
+        slow: tuple[Shelf[Any], ...] = (
+            self.sets,
+            self.bindings,
+            self.placements,
+            self.decisions,
+            self.upgrades,
+            self.revision_maps,
+        )
+        return (self._written, *(each.changes for each in slow))
+
+    def stamp_of(self, root: str) -> tuple[int, ...]:
+        """Differs once anything does that matters to a policy."""
+        return (*self.stamp, self.clusters.changes, self._moves[root])
+
+    def _take_rollout(self, found: Object) -> DeclaredItem:
+        document = plain_document(found)
+        known = self.rollouts.items.get((found.namespace, found.name))
+        # A status is written all the time, and declares nothing.
+        if known is not None and known.document.get("spec") == document.get("spec"):
+            return DeclaredItem(document, known.policy, known.declared)
+        return DeclaredItem(document, *read_object(document))
 
     def _take_policy(self, found: Object) -> PolicyItem:
         root = root_of(found.document)
-        if root:
-            return PolicyItem(root, replica_of(found.document))
-        self._written += 1
-        return PolicyItem(document=found.document)
+        if not root:
+            return PolicyItem(document=plain_document(found, status=False))
+        return PolicyItem(sys.intern(root), replica_of(found.document))
+
+    def _note_rollout(self, change: ShelfChange[DeclaredItem]) -> None:
+        before, after = change.before, change.after
+        same = before is not None and after is not None and before.declared is after.declared
+        self._written += not same
+
+    def _note_policy(self, change: ShelfChange[PolicyItem]) -> None:
+        namespace, name = change.name
+        before, after = change.before, change.after
+        self._moves[name] += 1
+        if before is not None and before.root == name:
+            self._replicas[name].pop(namespace, None)
+        if after is not None and after.root == name and after.replica is not None:
+            self._replicas[name][namespace] = after.replica
+        documents = [each.document for each in (before, after) if each is not None]
+        if any(each is not None for each in documents):
+            self._written += 1
+            self._noted.pop(change.name, None)
+            written = after.document if after is not None else None
+            if written is not None and ROLLOUT in annotations_of(written):
+                self._noted[change.name] = read_note(written)
+
+    def _note_pointers(self, change: ShelfChange[PointerItem]) -> None:
+        for policy, cluster, revision in moved(change):
+            pointers = self._pointers[change.name[0], policy]
+            if revision is None:
+                pointers.pop(cluster, None)
+            else:
+                pointers[cluster] = revision
+            self._moves[full_name(change.name[0], policy)] += 1
 
     def declared(self) -> Mapping[str, PolicyRollout | UserError]:
         """Every rollout that is declared, by the name of its policy; or what is wrong with it.
@@ -168,22 +217,18 @@ class HubShelves:
         Put together again only when a rollout or an author's policy was written: replicas change
         all the time.
         """
-        state = (self._written, self.rollouts.removals, self.policies.removals)
-        if self._declared[0] != state:
-            self._declared = (state, dict(self._read_declared()))
+        if self._declared[0] != self._written:
+            self._declared = (self._written, dict(self._read_declared()))
         return self._declared[1]
 
     def _read_declared(self) -> Iterator[tuple[str, PolicyRollout | UserError]]:
         found: dict[str, list[PolicyRollout | UserError]] = {}
-        for document in self.rollouts.items.values():
-            name, read = _read_object(document)
+        for item in self.rollouts.items.values():
+            found.setdefault(item.policy, []).append(item.declared)
+        for name, read in self._noted.values():
             found.setdefault(name, []).append(read)
-        for item in self.policies.items.values():
-            if item.document is not None and ROLLOUT in _annotations(item.document):
-                name, read = _read_note(item.document)
-                found.setdefault(name, []).append(read)
         for filed in self._filed:
-            name, read = _read_filed(filed)
+            name, read = read_filed(filed)
             found.setdefault(name, []).append(read)
         for name, reads in sorted(found.items()):
             if len(reads) > 1:
@@ -193,22 +238,67 @@ class HubShelves:
             else:
                 yield name, reads[0]
 
+    def touched(self, shelf: Shelf[Any], change: ShelfChange[Any]) -> Collection[str]:
+        """The policies that a change may matter to, of those that have a rollout."""
+        declared = self.declared()
+        if shelf is self.policies:
+            items = [each for each in (change.before, change.after) if each is not None]
+            roots = [each.root for each in items if each.document is None]
+            named = {
+                each
+                for root in roots or [full_name(*change.name)]
+                for each in self._with_sets(root)
+            }
+            if roots:
+                return named & declared.keys()
+            return [
+                name
+                for name, each in declared.items()
+                if name in named or _is_source(each, change.name)
+            ]
+        if shelf is self.pointer_maps:
+            named = {full_name(change.name[0], policy) for policy, _, _ in moved(change)}
+            return named & declared.keys()
+        if shelf is self.revision_maps:
+            items = [each for each in (change.before, change.after) if each is not None]
+            return {each.policy for each in items} & declared.keys()
+        if shelf is self.rollouts:
+            items = [each for each in (change.before, change.after) if each is not None]
+            same = len(items) == 2 and items[0].declared is items[1].declared
+            return () if same else {each.policy for each in items} & declared.keys()
+        if shelf is self.clusters:
+            return list(declared)
+        if shelf is self.upgrades:
+            # By the name of a policy alone, in whatever namespace; a set is of several.
+            policies = (change.before or frozenset()) ^ (change.after or frozenset())
+            return [
+                name
+                for name, each in declared.items()
+                if isinstance(each, UserError) or each.policy_set or each.policy in policies
+            ]
+        # Bindings, sets, placements and decisions matter in their own namespace.
+        return [
+            name
+            for name, each in declared.items()
+            if isinstance(each, UserError)
+            or change.name[0] in (each.namespace, each.source_namespace)
+        ]
+
+    def _with_sets(self, root: str) -> list[str]:
+        """A policy, and the sets it is in, as their rollouts are called."""
+        namespace, policy = split_name(root)
+        return [root, *(full_name(namespace, each) for each in self.sets_of(namespace, policy))]
+
     def policy(self, namespace: str, name: str) -> Fields | None:
-        """A Policy that is no replica; None: there is none."""
+        """A Policy that is no replica, without its status; None: there is none."""
         item = self.policies.items.get((namespace, name))
         return item.document if item is not None else None
 
     def replicas(self, root: str) -> dict[str, Replica]:
         """The replicas of a policy, by cluster."""
-        items = ((cluster, self.policies.items.get((cluster, root))) for cluster in self._names())
-        return {
-            cluster: item.replica
-            for cluster, item in items
-            if item is not None and item.replica is not None and item.root == root
-        }
-
-    def _names(self) -> list[str]:
-        return [name for _, name in self.clusters.items]
+        clusters = self.clusters.by_name()
+        found = self._replicas.get(root, {})
+        return {cluster: each for cluster, each in found.items() if cluster in clusters}
 
     def placement(self, namespace: str, name: str) -> Fields | None:
         """A Placement; None: there is none."""
@@ -255,17 +345,20 @@ class HubShelves:
 
     def upgrades_of(self, policy: str) -> list[str]:
         """The ClusterGroupUpgrades that enforce policies of a name, in whatever namespace."""
-        items = sorted(self.upgrades.items.items())
+        items = sorted(self.upgrades.items.items(), key=lambda each: each[0])
         return [f"{where}/{name}" for (where, name), named in items if policy in named]
+
+    def pointer(self, namespace: str, policy: str, cluster: str) -> str | None:
+        """The revision that one cluster is pointed at; None: it has no pointer."""
+        return self._pointers.get((namespace, policy), {}).get(cluster)
+
+    def is_pointed(self, namespace: str, policy: str, revision: str) -> bool:
+        """Whether any cluster is pointed at a revision."""
+        return revision in self._pointers.get((namespace, policy), {}).values()
 
     def pointers(self, namespace: str, policy: str) -> dict[str, str]:
         """The revision that each cluster is pointed at."""
-        found: dict[str, str] = {}
-        for (where, _), document in self.pointer_maps.items.items():
-            revision = (document.get("data") or {}).get(policy)
-            if where == namespace and revision:
-                found[document["metadata"]["labels"][CLUSTER_LABEL]] = revision
-        return found
+        return dict(self._pointers.get((namespace, policy), {}))
 
     def revisions_of(self, namespace: str, name: str) -> dict[str, Revision]:
         """The revisions of a policy that are kept and unchanged."""
@@ -288,68 +381,7 @@ def members_of(policy_set: Fields) -> tuple[str, ...]:
     return tuple(dict.fromkeys((policy_set.get("spec") or {}).get("policies") or ()))
 
 
-def _read_object(document: Fields) -> tuple[str, PolicyRollout | UserError]:
-    problems = Problems()
-    found = read_policy_rollout(document, problems)
-    if problems.errors:
-        return found.name, UserError(tuple(problems.errors), where=found.origin)
-    return found.name, found
-
-
-def _read_filed(filed: FiledRollout) -> tuple[str, PolicyRollout | UserError]:
-    """A Rollout in a file; the schema and the values of it were checked when it was read."""
-    rollout = read_policy_rollout(filed.document, Problems())
-    if filed.faults:
-        problems = tuple(Problem("", each) for each in filed.faults)
-        return rollout.name, UserError(problems, where=filed.origin)
-    read = msgspec.structs.replace(rollout, origin=filed.origin, written=filed.policy)
-    return rollout.name, read
-
-
-def _read_note(document: Fields) -> tuple[str, PolicyRollout | UserError]:
-    metadata = document["metadata"]
-    namespace, name = metadata["namespace"], metadata["name"]
-    origin = f"policy/{namespace}/{name}: {ROLLOUT}"
-    problems = Problems()
-    try:
-        fields = read_yaml(origin, _annotations(document)[ROLLOUT]).data
-    except UserError as error:
-        return full_name(namespace, name), error
-    found = read_annotation(fields, namespace, name, problems)
-    if problems.errors:
-        return found.name, UserError(tuple(problems.errors), where=origin)
-    return found.name, found
-
-
-def _annotations(document: Fields) -> Mapping[str, str]:
-    return document["metadata"].get("annotations") or {}
-
-
-def _document(found: Object) -> Fields:
-    return found.document
-
-
-def _revision(found: Object) -> RevisionItem:
-    metadata = found.document["metadata"]
-    policy, made = metadata["labels"][POLICY_LABEL], str(metadata.get("creationTimestamp") or "")
-    try:
-        return RevisionItem(policy, read_revision(found.document), made)
-    except ValueError:
-        return RevisionItem(policy, None)
-
-
-def _binding(found: Object) -> BindingState:
-    return binding_of(found.document)
-
-
-def _upgrade(found: Object) -> frozenset[str]:
-    return upgrade_of(found.document)
-
-
-def _cluster(found: Object) -> ClusterState:
-    return cluster_of(found.document)
-
-
-def _decision(found: Object) -> DecisionItem:
-    labels = found.document["metadata"].get("labels") or {}
-    return DecisionItem(str(labels.get(DECISION_PLACEMENT) or ""), decision_of(found.document))
+def _is_source(declared: PolicyRollout | UserError, name: Name) -> bool:
+    if isinstance(declared, UserError):
+        return False
+    return (declared.source_namespace, declared.source_name) == name

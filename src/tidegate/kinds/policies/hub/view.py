@@ -1,9 +1,10 @@
 """One policy on a hub, put together from what the hub holds: what is wanted, given and reported."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 import msgspec
+from msgspec.structs import replace
 
 from tidegate.kinds.policies.core.compliance import Replica, report_of
 from tidegate.kinds.policies.core.groups import DecisionPart, GroupReading, read_groups
@@ -117,8 +118,8 @@ class PolicyView(msgspec.Struct, frozen=True):
         return frozenset(self.members if elsewhere else ()) | self.placed | self.replicas.keys()
 
     def has(self, cluster: str) -> bool:
-        """Whether a cluster is in our decisions."""
-        return cluster in self.placed
+        """Whether a cluster is in our decisions, and these are those of our Placement."""
+        return self.placement_kept and cluster in self.placed
 
     @property
     def offline(self) -> frozenset[str]:
@@ -129,7 +130,7 @@ class PolicyView(msgspec.Struct, frozen=True):
         """What one cluster reports of what it was given."""
         given = self.given.get(cluster)
         known = self.clusters.get(cluster)
-        if given is not None and not (self.placement_kept and self.has(cluster)):
+        if given is not None and not self.has(cluster):
             # It has lost the policy: the hub deletes it where no decision names it.
             return Target(cluster)
         revision = self.revisions.get(given) if given is not None else None
@@ -143,6 +144,115 @@ class PolicyView(msgspec.Struct, frozen=True):
             unreachable=known.unreachable if known is not None else NO_CLUSTER,
             inform=self.rollout.inform,
         )
+
+
+class _Report(msgspec.Struct, frozen=True, gc=False):
+    """What one cluster reports, and what that was made from."""
+
+    given: str | None
+    has: bool
+    revision: Revision | None
+    replica: Replica | None
+    cluster: ClusterState | None
+    target: Target
+
+
+class _Frame(msgspec.Struct, frozen=True):
+    """A view of a staged policy, of which pointers, replicas and clusters may be old."""
+
+    stamp: tuple[int, ...]
+    view: PolicyView
+    # What its root was compared with.
+    most_given: Revision | None
+
+
+class PolicyViews:
+    """Views of policies, each put together again only where something changed.
+
+    While a revision goes out, pointers and replicas change all the time, and the rest does not.
+    """
+
+    def __init__(self, shelves: HubShelves) -> None:
+        self._shelves = shelves
+        self._known: dict[str, _Frame] = {}
+        self._reports: dict[str, dict[str, _Report]] = {}
+
+    def of(self, rollout: PolicyRollout) -> PolicyView:
+        """One policy, as `view_of` has it."""
+        shelves, frame = self._shelves, self._frame(rollout)
+        if frame is None:
+            view = view_of(shelves, rollout)
+            # Whether a root that is not staged may be taken over depends on pointers as well.
+            if view.staged:
+                most = _most_given(view.pointers, view.revisions)
+                self._known[rollout.name] = _Frame(shelves.stamp, view, most)
+            return view
+        return replace(
+            frame.view,
+            clusters=shelves.clusters.by_name(),
+            pointers=shelves.pointers(rollout.namespace, rollout.policy),
+            replicas=shelves.replicas(rollout.name),
+        )
+
+    def pointed(
+        self, rollout: PolicyRollout, cluster: str, revision: str | None
+    ) -> PolicyView | None:
+        """A policy of which only a pointer has to be written to give a cluster a revision.
+
+        None: more has to be. What other clusters have may be old in it.
+        """
+        if self._frame(rollout) is None:
+            self.of(rollout)
+        frame = self._frame(rollout)
+        if frame is None or frame.view.astray or revision not in frame.view.revisions:
+            return None
+        place = (rollout.namespace, rollout.policy)
+        if not self._shelves.is_pointed(*place, revision or ""):
+            return None  # what a pointer names is not removed by anything
+        pointer = self._shelves.pointer(*place, cluster)
+        return frame.view if pointer is not None and frame.view.has(cluster) else None
+
+    def keep(self, names: Collection[str]) -> None:
+        """Forget all policies but these."""
+        for known in (self._known, self._reports):
+            for name in known.keys() - set(names):
+                del known[name]
+
+    def _frame(self, rollout: PolicyRollout) -> "_Frame | None":
+        """What is known of a policy but for pointers, replicas and clusters; None: not now."""
+        known = self._known.get(rollout.name)
+        if known is None:
+            return None
+        if known.stamp == self._shelves.stamp and known.view.rollout == rollout:
+            pointers = self._shelves.pointers(rollout.namespace, rollout.policy)
+            if _most_given(pointers, known.view.revisions) is known.most_given:
+                return known
+        del self._known[rollout.name]
+        return None
+
+    def reports(self, view: PolicyView, clusters: Iterable[str]) -> tuple[Target, ...]:
+        """What clusters report, as `PolicyView.report` has it."""
+        before = self._reports.get(view.rollout.name, {})
+        given, revisions = view.given, view.revisions
+        now: dict[str, _Report] = {}
+        for name in clusters:
+            at = given.get(name)
+            revision = revisions.get(at) if at is not None else None
+            replica, cluster = view.replicas.get(name), view.clusters.get(name)
+            has = view.has(name)
+            known = before.get(name)
+            if (
+                known is None
+                or known.given != at
+                or known.has is not has
+                or known.revision is not revision
+                or known.replica is not replica
+                or known.cluster is not cluster
+            ):
+                known = _Report(at, has, revision, replica, cluster, view.report(name))
+            now[name] = known
+        self._reports[view.rollout.name] = now
+        return tuple(each.target for each in now.values())
 
 
 def view_of(shelves: HubShelves, rollout: PolicyRollout, *, rewritten: bool = False) -> PolicyView:
@@ -164,7 +274,7 @@ def view_of(shelves: HubShelves, rollout: PolicyRollout, *, rewritten: bool = Fa
     staged = root is not None and is_staged(root)
     check_owners(shelves, rollout, root, problems)
     if root is not None and staged:
-        check_frame(rollout, root, [revisions.get(each) for each in pointers.values()], problems)
+        check_frame(rollout, root, _most_given(pointers, revisions), problems)
     if root is not None and not problems.errors:
         check_change(root["spec"], source.spec, problems)
     if shelves.bindings_of(source.namespace, source.name):
@@ -199,6 +309,13 @@ def view_of(shelves: HubShelves, rollout: PolicyRollout, *, rewritten: bool = Fa
         placement_kept=own is not None and is_unscheduled(own),
         warnings=tuple(problems.warnings),
     )
+
+
+def _most_given(pointers: Mapping[str, str], revisions: Mapping[str, Revision]) -> Revision | None:
+    """The revision that most clusters are pointed at, of those that are kept; None: none is."""
+    counts = Counter(pointers.values())
+    known = [name for name in counts if name in revisions]
+    return revisions[min(known, key=lambda each: (-counts[each], each))] if known else None
 
 
 def warn_of_names(rollout: PolicyRollout, reading: GroupReading, problems: Problems) -> None:

@@ -9,6 +9,7 @@
 Every write can be repeated, and a crash between two of them leaves clusters as they are.
 """
 
+import asyncio
 from collections.abc import Iterable
 from contextlib import suppress
 
@@ -72,8 +73,7 @@ class HubWriter:
         there = sorted(view.reached) if baseline is not None else []
         if baseline is not None:
             await self.keep(baseline)
-            for cluster in there:
-                await self.point(cluster, baseline.name)
+            await self._point_all(there, baseline.name)
         await self.keep_placement()
         await self.place(there)
         await self.bind(view.bindings)
@@ -126,6 +126,14 @@ class HubWriter:
                 await self._cluster.delete(found)
                 self._shelves.pointer_maps.drop(found)
 
+    async def _point_all(self, clusters: Iterable[str], revision: str | None) -> None:
+        """Side by side; all of them have ended by the end, even if one fails."""
+        points = (self.point(cluster, revision) for cluster in clusters)
+        done = await asyncio.gather(*points, return_exceptions=True)
+        for each in done:
+            if each is not None:
+                raise each
+
     async def place(self, clusters: Iterable[str]) -> None:
         """Have clusters in our decisions, in the first that have room."""
         await self._decisions.place(dict.fromkeys(clusters, ""))
@@ -149,8 +157,7 @@ class HubWriter:
         await self._cluster.release(await self._objects.write(plain))
         for each in view.bindings:
             await self._cluster.release(await self._bind(each, each.placement, None))
-        for cluster in sorted(view.pointers):
-            await self.point(cluster, None)
+        await self._point_all(sorted(view.pointers), None)
         for part in self._decisions.parts:
             await self._objects.delete(PLACEMENT_DECISION, part.name)
         await self._objects.delete(PLACEMENT, own_placement(self._policy))

@@ -1,6 +1,7 @@
 """Documents of a hub, as far as they are looked at. A hub's own schemas keep their shape."""
 
 import re
+import sys
 from collections.abc import Mapping
 from typing import Any
 
@@ -129,11 +130,15 @@ def is_enforced(fields: Fields | None) -> bool:
 
 
 def _report(detail: Fields) -> TemplateReport:
+    """What an agent said; agents of many clusters say the same, and it is kept once."""
     history = detail.get("history") or ()
     message = str(history[0].get("message") or "") if history else ""
     name = str((detail.get("templateMeta") or {}).get("name") or "")
     at = _moment(history[0]) if history else 0
-    return TemplateReport(name, str(detail.get("compliant") or ""), message, at, len(history))
+    state = str(detail.get("compliant") or "")
+    return TemplateReport(
+        sys.intern(name), sys.intern(state), sys.intern(message), at, len(history)
+    )
 
 
 def _moment(entry: Fields) -> int:

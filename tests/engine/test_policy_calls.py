@@ -1,0 +1,113 @@
+"""Few calls: a rollout costs a write a cluster, and little besides."""
+
+import asyncio
+from collections import Counter
+from typing import Any
+
+from tests.hub_stage import GROUPS, MINUTE, NAME, PARTITION, HubStage, Worker, adopted, play
+from tidegate.kinds.policies.fleet import PolicyFleet
+from tidegate.kubernetes.port import MANAGER, Applied, Document
+from tidegate.kubernetes.simulated.api import SimulatedApi
+from tidegate.kubernetes.simulated.cluster import SimulatedCluster
+from tidegate.model.time import SECOND, Duration
+
+
+def _counted(stage: HubStage) -> Counter[str]:
+    """How often each call is made from now on."""
+    calls: Counter[str] = Counter()
+
+    def call(name: str) -> None:
+        calls[name] += 1
+
+    stage.hub.api.fault = call
+    return calls
+
+
+def test_a_revision_is_a_write_for_each_cluster_and_one_for_itself() -> None:
+    """Nothing is read before it is written but the revision, whose name may be taken."""
+    stage = adopted()
+
+    async def story(_: HubStage, worker: Worker) -> None:
+        await worker.fleet.adopt(PARTITION)
+        stage.pass_time(60)
+        await worker.live(60 * MINUTE)
+        stage.write("2")
+        calls, told = _counted(stage), len(stage.events())
+        await worker.live(60 * MINUTE)
+        assert worker.summary() == "Succeeded"
+        assert set(stage.values().values()) == {"2"}
+        # And its Events, each of which is looked up before it is written.
+        events = len(stage.events()) - told
+        assert events
+        assert calls["applied"] == 2 * len(GROUPS) + 1 + events
+        assert calls["get"] == 1 + events
+
+    play(story, stage)
+
+
+def test_clusters_of_a_group_are_put_into_a_decision_together() -> None:
+    """A policy that is new: two writes of a decision for as many as are given it at once."""
+    stage = HubStage(each=20)
+    calls = _counted(stage)
+
+    async def story(_: HubStage, worker: Worker) -> None:
+        await worker.live(60 * MINUTE)
+        assert worker.summary() == "Succeeded"
+
+    play(story, stage)
+    assert set(stage.values().values()) == {"1"}
+    # The decisions of 60 clusters, and what the Rollout says.
+    assert calls["status"] < 40, calls
+
+
+def test_an_object_is_written_once_a_second_while_only_its_numbers_change() -> None:
+    """Clusters answer one by one; what the whole is becomes known at once."""
+    stage = HubStage(each=10, rolloutStrategy={"type": "All"})
+    for at, name in enumerate(sorted(stage.hub.agents)):
+        stage.hub.agents[name].delay = Duration(SECOND + at * SECOND // 20)
+
+    async def story(_: HubStage, worker: Worker) -> None:
+        await worker.round()
+        calls = _counted(stage)
+        await worker.live(60 * MINUTE)
+        assert worker.summary() == "Succeeded"
+        # 30 answers within 1.5 s, each of them in a round of its own.
+        assert 2 <= calls["status"] <= 5, calls
+        (document,) = worker.fleet.objects.of(NAME)
+        assert document["status"]["rolloutStatus"] == "Succeeded"
+        assert document["status"]["done"] == "30 of 30"
+
+    play(story, stage)
+
+
+class Slow(SimulatedCluster):
+    """A hub that takes a moment for each write, and knows how many it had at once."""
+
+    def __init__(self, api: SimulatedApi, counts: Counter[str], manager: str = MANAGER) -> None:
+        super().__init__(api, manager)
+        self._counts = counts
+        self._on = api
+
+    def under(self, manager: str) -> "Slow":
+        return Slow(self._on, self._counts, manager)
+
+    async def apply(self, document: Document, **more: Any) -> Applied:
+        counts = self._counts
+        counts["now"] += 1
+        counts["most"] = max(counts["most"], counts["now"])
+        await asyncio.sleep(0)
+        try:
+            return await super().apply(document, **more)
+        finally:
+            counts["now"] -= 1
+
+
+def test_taking_over_waits_for_no_cluster_in_turn() -> None:
+    """All pointers are written side by side, and all before the root looks them up."""
+    stage = adopted()
+    counts: Counter[str] = Counter()
+    fleet = PolicyFleet(Slow(stage.hub.api, counts), fresh_s=0.0)
+    asyncio.run(fleet.adopt(PARTITION))
+    assert counts["most"] == 2 * len(GROUPS)
+    stage.pass_time(60)
+    assert set(stage.values().values()) == {"1"}
