@@ -30,12 +30,18 @@ _DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 _SET_LABEL = "cluster.open-cluster-management.io/clusterset"
 
 
-def needed_programs() -> Path:
-    """The folder of the programs; where they are missing, the test fails or is skipped."""
+def found() -> Path | None:
+    """The folder of the programs, if they are on this machine."""
     look = ["bash", str(ROOT / "dev/hub/build"), "look"]
     looked = subprocess.run(look, capture_output=True, text=True, check=False)
-    if looked.returncode == 0:
-        return Path(looked.stdout.strip())
+    return Path(looked.stdout.strip()) if looked.returncode == 0 else None
+
+
+def needed_programs() -> Path:
+    """The same; where they are missing, the test fails or is skipped."""
+    programs = found()
+    if programs is not None:
+        return programs
     how = "`make e2e` builds one (dev/hub/build), or set OCM_HUB_ASSETS"
     if WANTED:
         pytest.fail(f"no Open Cluster Management hub here: {how}", pytrace=False)
