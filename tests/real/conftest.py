@@ -1,24 +1,30 @@
 """What tests on real servers share."""
 
 import urllib.error
+from collections.abc import Iterator
 
 import pytest
 
 from tests.command import tidegate
+from tests.real import kube
 from tests.real.hub import ROLLOUTS, Hub, needed_programs, until
-from tests.real.kube import Kubernetes
 
 
-@pytest.fixture(scope="session")
-def hub(kubernetes: Kubernetes) -> Hub:
-    """A hub with one real managed cluster, and one that is declared and whose agent is silent."""
-    made = Hub(kubernetes, needed_programs())
-    made.manage("m1", environment="dev")
-    made.declare("m2", environment="prod")
-    return made
+@pytest.fixture(scope="module")
+def hub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hub]:
+    """A hub with one real managed cluster, and one that is declared and whose agent is silent.
+
+    Each module has its own: placements select clusters, and those of another would be selected.
+    """
+    programs = needed_programs()
+    with kube.kubernetes(kube.needed_assets(), tmp_path_factory.mktemp("hub")) as servers:
+        made = Hub(servers, programs)
+        made.manage("m1", environment="dev")
+        made.declare("m2", environment="prod")
+        yield made
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def defined(hub: Hub) -> Hub:
     """The hub with our definition on it."""
     hub.define(tidegate("policies", "crd").stdout)

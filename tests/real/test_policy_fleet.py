@@ -299,7 +299,7 @@ def test_a_frozen_agent_is_never_counted_and_a_failing_revision_stays_in_the_can
         assert policy.values() == {"m1": "2", "m3": "2", "m4": "2"}
         assert {policy.pointer(each) for each in policy.planes} == {good}
         assert witness.verdicts() == []
-        told = tidegate("journal", "show", "--kind", "acted", *policy.journal).stdout
+        told = tidegate("journal", "show", "--kind", "acted", "-o", "json", *policy.journal).stdout
         assert f"deleted by {failing} and made anew: ConfigMap default/frozen-extra" in told
         # A witness that could not see this would be no proof: a person moves prod, too early.
         policy.point("m4", failing)
