@@ -113,12 +113,14 @@ def test_a_policy_file_is_checked() -> None:
             {"role": "aprover", "subjects": ["alice"], "kinds": ["upgrade"]},
             {"role": "viewer", "subjects": []},
         ],
-        "fourEyes": [{"rollout": ["x"]}],
+        "fourEyes": [{"rollouts": ["x"]}],
     }
     with pytest.raises(UserError) as raised:
         read_policy(data, "policy.yaml")
     text = str(raised.value)
-    for said in ("grants[0].role", 'did you mean "approver"?', '"alice"', "grants[1].subjects"):
+    # What has no effect yet is refused, and not read in silence.
+    wanted = ("grants[0].role", 'did you mean "approver"?', '"alice"', "grants[1].subjects")
+    for said in (*wanted, "fourEyes"):
         assert said in text
     assert read_policy({}, "x") == AccessPolicy()
 

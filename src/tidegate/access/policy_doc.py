@@ -1,4 +1,4 @@
-"""The policy file: which subjects have which role, and where; and where two people are needed.
+"""The policy file: which subjects have which role, and where.
 
 grants:
   - role: approver
@@ -12,7 +12,6 @@ fourEyes:
 """
 
 from collections.abc import Mapping
-from fnmatch import fnmatchcase
 
 import msgspec
 
@@ -25,25 +24,10 @@ from tidegate.model.problem import Problems, nearest, shown
 _SUBJECTS = ("user:", "group:", "token:", "serviceaccount:")
 
 
-class FourEyes(msgspec.Struct, frozen=True):
-    """Where the actor that proposed a change may not approve it."""
-
-    rollouts: tuple[str, ...]
-
-    def binds(self, partition: str) -> bool:
-        """Whether it is for a partition."""
-        return any(fnmatchcase(partition, each) for each in self.rollouts)
-
-
 class AccessPolicy(msgspec.Struct, frozen=True):
     """What a policy file gives; by default nothing."""
 
     grants: tuple[Grant, ...] = ()
-    four_eyes: tuple[FourEyes, ...] = ()
-
-    def needs_two(self, partition: str) -> bool:
-        """Whether the actor that proposed a change of a partition may not approve it."""
-        return any(each.binds(partition) for each in self.four_eyes)
 
 
 def read_policy(data: Mapping[str, object], where: str) -> AccessPolicy:
@@ -51,11 +35,10 @@ def read_policy(data: Mapping[str, object], where: str) -> AccessPolicy:
     problems = Problems()
     reader = Reader(data, "", problems)
     grants = tuple(_grant(each) for each in reader.children("grants"))
-    four_eyes = tuple(_four_eyes(each) for each in reader.children("fourEyes"))
     reader.close()
     if problems.errors:
         raise UserError(tuple(problems.errors), where)
-    return AccessPolicy(grants, four_eyes)
+    return AccessPolicy(grants)
 
 
 def _grant(reader: Reader) -> Grant:
@@ -89,11 +72,3 @@ def _scope(reader: Reader) -> GrantScope:
         groups=tuple(reader.texts("groups")),
         selector=selector,
     )
-
-
-def _four_eyes(reader: Reader) -> FourEyes:
-    rollouts = tuple(reader.texts("rollouts"))
-    if not rollouts:
-        reader.problems.add(reader.at("rollouts"), "is empty", "write * for all")
-    reader.close()
-    return FourEyes(rollouts)
