@@ -54,7 +54,7 @@ def token() -> None:
 )
 @click.option("--kind", "kinds", multiple=True, help="Only of this kind; repeatable.")
 @click.option("--rollout", "rollouts", multiple=True, help="Only rollouts like this; repeatable.")
-@click.option("--group", "groups", multiple=True, help="Only groups like this; repeatable.")
+@click.option("--group", "groups", multiple=True, help="Act only on groups like this; repeatable.")
 @click.option("--expires", metavar="WHEN", help="When it ends: 90d, or a time.")
 @click.option("--reason", required=True, help="What it is for; kept in the journal.")
 @click.option("-o", "--output", type=click.Choice(FORMATS), default="table", show_default=True)
