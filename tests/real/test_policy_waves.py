@@ -169,7 +169,7 @@ def test_clusters_that_a_deleted_placement_left_enforced_are_taken_back(
 
 
 def test_a_kill_between_binding_and_decisions_converges(defined: Hub, tmp_path: Path) -> None:
-    """Nobody is enforced by the binding alone; another worker finishes."""
+    """No cluster is enforced by the binding alone; another worker finishes."""
     author = WaveAuthor(defined, "killed")
     author.inform("1")
     until(lambda: author.action("m1") == "inform" == author.action("m2"), "it informs")

@@ -133,6 +133,18 @@ class Reader:
         self.problems.add(self.at(name), f"{shown(value)}: {wrong}", remedy)
         return None
 
+    def span(self, name: str, low: Duration, high: Duration) -> tuple[Duration, Duration]:
+        """A duration, or one drawn `from` … `to`; what is absent is as it was."""
+        value = self.raw(name)
+        if isinstance(value, dict):
+            span = self.child(name)
+            low = span.duration("from") or low
+            high = max(low, span.duration("to") or low)
+            span.close()
+        elif value is not None:
+            low = high = self.duration(name) or low
+        return low, high
+
     def instant(self, name: str) -> Instant | None:
         """A moment; None if absent."""
         value = self.raw(name)

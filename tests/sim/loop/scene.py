@@ -126,13 +126,11 @@ class RolloutScene(Scene):
             rng.choice((None, "v0", "v0", "v0")),
             tuple(SimulatedGroup(*each) for each in zip(groups, map(tuple, members), strict=True)),
             hasty(make_strategy(Dice(seed))),
-            Temper(Duration(SECOND), Duration(rng.choice((1, 5, 25)) * SECOND)),
-            {},
-            "applied",
-            rng.choice((0, 0, 5, 15)),
-            rng.choice((0, 0, 0, 5)),
-            (),
-            Duration(0),
+            stop_after=Duration(0),
+            temper=Temper(Duration(SECOND), Duration(rng.choice((1, 5, 25)) * SECOND)),
+            success="applied",
+            failure_percent=rng.choice((0, 0, 5, 15)),
+            silence_percent=rng.choice((0, 0, 0, 5)),
         )
         self.fleet.add(name, scenario, seed)
         self.witness.partitions[name] = Partition(name, acts=rng.random() < 0.92)

@@ -12,7 +12,6 @@ from contextlib import aclosing
 from tidegate.engine.kind import ActRefusedError, PartitionRefusedError
 from tidegate.kinds.policies.core.history import surplus
 from tidegate.kinds.policies.core.losses import words_of_return
-from tidegate.kinds.policies.core.requests import requests_of
 from tidegate.kinds.policies.core.waves import StageWay
 from tidegate.kinds.policies.hub.mirror import FRESH_S
 from tidegate.kinds.policies.hub.rollout_objects import RolloutObjects
@@ -21,10 +20,10 @@ from tidegate.kinds.policies.hub.view import PolicyView, PolicyViews, view_of
 from tidegate.kinds.policies.hub.wave_view import WaveView, wave_view_of
 from tidegate.kinds.policies.hub.wave_writer import WaveWriter
 from tidegate.kinds.policies.hub.writer import HubWriter
-from tidegate.kinds.policies.observation import PolicyObservation
+from tidegate.kinds.policies.observation import PolicyObservation, observation_of
 from tidegate.kinds.policies.waves import act_on_wave, observe_waves
-from tidegate.kinds.policies.wire.rollout_doc import GroupKeeping, OnDrift, PolicyRollout
-from tidegate.kinds.rollouts.core.journal.facts import RolloutDeclared, RolloutTask
+from tidegate.kinds.policies.wire.rollout_doc import OnDrift, PolicyRollout
+from tidegate.kinds.rollouts.core.journal.facts import RolloutTask
 from tidegate.kubernetes.port import Cluster, ObjectRefusedError
 from tidegate.model.errors import NotFoundError, OutsideError, StaleError, UserError
 from tidegate.model.plan import ChangeKind
@@ -106,37 +105,15 @@ class PolicyFleet:
         return known[2]
 
     def _observation(self, view: PolicyView) -> PolicyObservation:
-        rollout = view.rollout
         named = [*view.members, *sorted(view.given.keys() - set(view.members))]
-        declared = RolloutDeclared(
-            strategy=rollout.strategy,
-            groups=view.groups,
-            labels={name: view.clusters[name].labels for name in named if name in view.clusters},
-            revision=view.revision.name,
-            last_good=view.last_good,
-            origin=rollout.origin,
-            requests=requests_of(
-                rollout.approved,
-                rollout.ungrouped,
-                rollout.approvals_for,
-                view.version,
-                view.revision.name,
-                paused=rollout.paused,
-                retry=rollout.retry_uid,
-                failed_only=rollout.retry_failed_only,
-                retry_group=rollout.retry_group,
-            ),
-        )
-        return PolicyObservation(
-            declared,
+        return observation_of(
+            view,
+            named,
+            view.groups,
+            view.revision.name,
             self._views.reports(view, named),
-            complete=view.reading.complete,
-            dated=False,
-            offline=view.offline,
-            registered=frozenset(view.clusters),
-            stable=rollout.membership is GroupKeeping.STABLE,
             staged=view.staged,
-            leaves_drift=rollout.on_drift is OnDrift.LEAVE,
+            leaves_drift=view.rollout.on_drift is OnDrift.LEAVE,
         )
 
     async def act(self, partition: str, task: RolloutTask) -> str:

@@ -5,14 +5,12 @@ what acting means is another thing: a cluster is put into our decisions, or take
 """
 
 from tidegate.engine.kind import ActRefusedError
-from tidegate.kinds.policies.core.requests import requests_of
 from tidegate.kinds.policies.core.waves import is_informed
 from tidegate.kinds.policies.hub.shelves import HubShelves
 from tidegate.kinds.policies.hub.wave_view import WaveView
 from tidegate.kinds.policies.hub.wave_writer import WaveWriter
-from tidegate.kinds.policies.observation import PolicyObservation
-from tidegate.kinds.policies.wire.rollout_doc import GroupKeeping
-from tidegate.kinds.rollouts.core.journal.facts import RolloutDeclared, RolloutTask
+from tidegate.kinds.policies.observation import PolicyObservation, observation_of
+from tidegate.kinds.rollouts.core.journal.facts import RolloutTask
 from tidegate.kubernetes.port import Cluster
 from tidegate.model.errors import OutsideError, StaleError
 from tidegate.model.plan import ChangeKind
@@ -22,37 +20,10 @@ TAKEN_BACK = "taken back"
 
 def observe_waves(view: WaveView) -> PolicyObservation:
     """What is declared, and what every cluster reports."""
-    rollout = view.rollout
     known = {*view.grants, *view.returned}
     named = [*view.members, *sorted(known - set(view.members))]
-    declared = RolloutDeclared(
-        strategy=rollout.strategy,
-        groups=view.reading.groups,
-        labels={name: view.clusters[name].labels for name in named if name in view.clusters},
-        revision=view.revision,
-        last_good=view.last_good,
-        origin=rollout.origin,
-        requests=requests_of(
-            rollout.approved,
-            rollout.ungrouped,
-            rollout.approvals_for,
-            view.version,
-            view.revision,
-            paused=rollout.paused,
-            retry=rollout.retry_uid,
-            failed_only=rollout.retry_failed_only,
-            retry_group=rollout.retry_group,
-        ),
-    )
-    return PolicyObservation(
-        declared,
-        tuple(view.report(name) for name in named),
-        complete=view.reading.complete,
-        dated=False,
-        offline=view.offline,
-        registered=frozenset(view.clusters),
-        stable=rollout.membership is GroupKeeping.STABLE,
-    )
+    reports = map(view.report, named)
+    return observation_of(view, named, view.reading.groups, view.revision, reports)
 
 
 async def act_on_wave(hub: Cluster, shelves: HubShelves, view: WaveView, task: RolloutTask) -> str:

@@ -37,7 +37,6 @@ from tidegate.kinds.rollouts.wire.scenario_doc import (
     DEFAULT_START,
     Scenario,
     SimulatedGroup,
-    Temper,
 )
 from tidegate.kubernetes.port import POD
 from tidegate.kubernetes.simulated.api import SimulatedApi
@@ -257,12 +256,6 @@ class _Rehearsal:
             last_good=self._old.revision,
             groups=tuple(SimulatedGroup(g.name, g.clusters) for g in declared.groups),
             strategy=self._rules.strategy,
-            temper=Temper(),
-            tempers={},
-            success="",
-            failure_percent=0,
-            silence_percent=0,
-            events=(),
             stop_after=LASTS_MAX,
         )
 

@@ -17,7 +17,7 @@ from tidegate.kinds.policies.simulated.scenario import (
 from tidegate.kinds.policies.simulated.script import told_of
 from tidegate.kinds.policies.simulated.timeline import PolicyTimeline
 from tidegate.kinds.rollouts.simulated.record import RecordedStep, recorded_step
-from tidegate.kinds.rollouts.wire.scenario_doc import Scenario, SimulatedGroup, Temper
+from tidegate.kinds.rollouts.wire.scenario_doc import Scenario, SimulatedGroup
 from tidegate.kubernetes.port import Cluster
 from tidegate.model.document import Document, Part
 from tidegate.model.errors import UserError
@@ -193,11 +193,5 @@ def _shown(name: str, chronicle: Chronicle, rehearsal: PolicyRehearsal) -> Scena
             for group in world.groups
         ),
         strategy=world.strategy,
-        temper=Temper(),
-        tempers={},
-        success="",
-        failure_percent=0,
-        silence_percent=0,
-        events=(),
         stop_after=rehearsal.scenario.stop_after,
     )

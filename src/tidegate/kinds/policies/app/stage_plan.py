@@ -1,12 +1,14 @@
 """How policies are staged on a hub: a plan that writes nothing, taking over, and handing back."""
 
 from collections import Counter
+from collections.abc import Iterable
 
 from tidegate.kinds.policies.core.names import revision_map, wave_name
 from tidegate.kinds.policies.core.waves import StageWay
 from tidegate.kinds.policies.fleet import WORD, PolicyFleet
 from tidegate.kinds.policies.hub.view import PolicyView
 from tidegate.kinds.policies.hub.wave_view import WaveView
+from tidegate.kinds.rollouts.core.world import Membership
 from tidegate.model.counted import counted
 from tidegate.model.document import Document, Part
 from tidegate.model.errors import UserError
@@ -98,20 +100,25 @@ def stage_plan(view: PolicyView) -> PolicyStagePlan:
         source=f"{rollout.source_namespace}/{rollout.source_name}",
         revision=wanted,
         last_good=view.last_good,
-        groups=[
-            PolicyGroup(
-                name=group.name,
-                index=group.index,
-                placement=group.placement,
-                clusters=len(group.clusters),
-                given=sum(view.given.get(each) == wanted for each in group.clusters),
-            )
-            for group in view.groups
-        ],
+        groups=_groups(view.groups, {name for name, has in view.given.items() if has == wanted}),
         writes=_writes(view),
         warnings=[each.text() for each in view.warnings],
         gaps=list(view.reading.gaps),
     )
+
+
+def _groups(groups: Iterable[Membership], given: set[str]) -> list[PolicyGroup]:
+    """Groups, and how many of their clusters have what goes out."""
+    return [
+        PolicyGroup(
+            name=each.name,
+            index=each.index,
+            placement=each.placement,
+            clusters=len(each.clusters),
+            given=len(given.intersection(each.clusters)),
+        )
+        for each in groups
+    ]
 
 
 def _writes(view: PolicyView) -> list[str]:
@@ -139,16 +146,7 @@ def wave_plan(view: WaveView) -> PolicyStagePlan:
         source=f"{rollout.namespace}/{rollout.subject}",
         revision=view.revision,
         last_good=view.last_good,
-        groups=[
-            PolicyGroup(
-                name=group.name,
-                index=group.index,
-                placement=group.placement,
-                clusters=len(group.clusters),
-                given=len(given.intersection(group.clusters)),
-            )
-            for group in view.reading.groups
-        ],
+        groups=_groups(view.reading.groups, given),
         writes=[]
         if view.bound
         else [f"placement {own} without clusters", f"placementbinding {own}"],

@@ -142,7 +142,7 @@ class WaveWriter:
             )
 
     async def _bind(self) -> None:
-        """Have our Placement and our binding, with nobody enforced by that.
+        """Have our Placement and our binding, with no cluster enforced by that.
 
         Decisions of before would all be enforced at once, and believed by what was said before.
         """

@@ -36,14 +36,14 @@ class PolicyVerb(enum.Enum):
     SILENCE = "silence"
     ANSWER = "answer"
     BREAK = "break"
-    MEND = "mend"
+    FIX = "fix"
 
 
 # What happens to clusters, and so to every policy.
 OF_CLUSTERS = frozenset(
     (
         PolicyVerb.JOIN, PolicyVerb.LEAVE, PolicyVerb.OFFLINE, PolicyVerb.ONLINE,
-        PolicyVerb.SILENCE, PolicyVerb.ANSWER, PolicyVerb.BREAK, PolicyVerb.MEND,
+        PolicyVerb.SILENCE, PolicyVerb.ANSWER, PolicyVerb.BREAK, PolicyVerb.FIX,
     )
 )  # fmt: skip
 

@@ -47,7 +47,7 @@ _TOLD = {
     PolicyVerb.ONLINE: "back online:",
     PolicyVerb.SILENCE: "silent agent:",
     PolicyVerb.ANSWER: "answers again:",
-    PolicyVerb.MEND: "well again:",
+    PolicyVerb.FIX: "well again:",
 }
 
 

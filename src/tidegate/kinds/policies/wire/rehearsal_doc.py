@@ -248,15 +248,7 @@ def _check_clusters(events: tuple[PolicyEvent, ...], known: set[str], problems: 
 
 
 def _manner(reader: Reader, otherwise: AgentManner) -> AgentManner:
-    low, high = otherwise.answer_min, otherwise.answer_max
-    value = reader.raw("answersAfter")
-    if isinstance(value, dict):
-        span = reader.child("answersAfter")
-        low = span.duration("from") or low
-        high = max(low, span.duration("to") or low)
-        span.close()
-    elif value is not None:
-        low = high = reader.duration("answersAfter") or low
+    low, high = reader.span("answersAfter", otherwise.answer_min, otherwise.answer_max)
     fails = reader.child("fails")
     why = {name: fails.text(name) or "" for name in fails.names()}
     return AgentManner(
@@ -292,7 +284,7 @@ def _flaps(flaps: Mapping[str, Duration], stop_after: Duration) -> list[PolicyEv
     found: list[PolicyEvent] = []
     for cluster, every in flaps.items():
         for turn in range(1, min(FLAPS_MAX, stop_after // every) + 1):
-            verb = PolicyVerb.BREAK if turn % 2 else PolicyVerb.MEND
+            verb = PolicyVerb.BREAK if turn % 2 else PolicyVerb.FIX
             at = Duration(turn * every)
             found.append(PolicyEvent(verb, (cluster,), why="flapping", at=at))
     return found

@@ -99,13 +99,13 @@ class Scenario(msgspec.Struct, frozen=True):
     last_good: str | None
     groups: tuple[SimulatedGroup, ...]
     strategy: Strategy
-    temper: Temper
-    tempers: dict[str, Temper]
-    success: str
-    failure_percent: int
-    silence_percent: int
-    events: tuple[ScenarioEvent, ...]
     stop_after: Duration
+    temper: Temper = Temper()
+    tempers: dict[str, Temper] = {}
+    success: str = ""
+    failure_percent: int = 0
+    silence_percent: int = 0
+    events: tuple[ScenarioEvent, ...] = ()
     warnings: tuple[Problem, ...] = ()
     # None: there are none, and none come.
     brakes: Brakes | None = None
@@ -142,13 +142,13 @@ def read_scenario(document: object, files: Files | None = None) -> Scenario:
         reader.text("lastGood"),
         groups,
         read_strategy(reader.child("strategy")),
-        temper,
-        _tempers(fleet, temper, known | joined, problems),
-        fleet.text("success") or "applied",
-        _percent(fleet, "failureRate"),
-        _percent(fleet, "silenceRate"),
-        events,
         stop_after,
+        temper=temper,
+        tempers=_tempers(fleet, temper, known | joined, problems),
+        success=fleet.text("success") or "applied",
+        failure_percent=_percent(fleet, "failureRate"),
+        silence_percent=_percent(fleet, "silenceRate"),
+        events=events,
         brakes=brakes,
     )
     fleet.close()
@@ -185,15 +185,7 @@ def simulated_groups(reader: Reader, problems: Problems) -> tuple[SimulatedGroup
 
 
 def _temper(reader: Reader, otherwise: Temper) -> Temper:
-    low, high = otherwise.apply_min, otherwise.apply_max
-    value = reader.raw("applyTime")
-    if isinstance(value, dict):
-        span = reader.child("applyTime")
-        low = span.duration("from") or low
-        high = max(low, span.duration("to") or low)
-        span.close()
-    elif value is not None:
-        low = high = reader.duration("applyTime") or low
+    low, high = reader.span("applyTime", otherwise.apply_min, otherwise.apply_max)
     fails = reader.raw("fails")
     if fails is not None and not isinstance(fails, str | bool):
         reader.problems.add(
