@@ -13,7 +13,7 @@ import msgspec
 
 import tidegate
 from tidegate.access.roles import Right, Role
-from tidegate.api.dispatch import BASE
+from tidegate.api.route import BASE
 from tidegate.api.route_table import ACTS
 from tidegate.api.route_table import QUESTIONS as ROUTES
 from tidegate.cli.help import TOPICS, topic_text

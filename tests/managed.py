@@ -41,6 +41,17 @@ class Managed(msgspec.Struct, frozen=True):
         """All that anyone tried to change there."""
         return list(self.server.state.writes)
 
+    def environment(self, **more: str) -> dict[str, str]:
+        """How a document of environments names it."""
+        return {
+            "name": "prod",
+            "url": self.url,
+            "tokenUrl": f"{self.url}/token",
+            "clientId": "tidegate",
+            "clientSecret": "env:OCM_SECRET",
+            **more,
+        }
+
 
 @contextmanager
 def managed(document: Mapping[str, Any] | None = None) -> Iterator[Managed]:

@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from tidegate.api.server import ProbeServer, bind
+from tidegate.api.server import AppServer, bind
 from tidegate.explain.notice import Notice, NoticeKind
 from tidegate.model.errors import OutsideError
 from tidegate.notify.webhook import ATTEMPTS_MAX, TEXT_MAX, Webhook, text_of
@@ -45,7 +45,7 @@ class Receiver:
 async def receiving(receiver: Receiver) -> AsyncIterator[str]:
     """Its address; the path is a secret."""
     with bind("127.0.0.1", 0) as ear:
-        server = ProbeServer(Starlette(routes=[Route("/s3cret", receiver.take, methods=["POST"])]))
+        server = AppServer(Starlette(routes=[Route("/s3cret", receiver.take, methods=["POST"])]))
         task = asyncio.create_task(server.serve([ear]))
         try:
             yield "http://{}:{}/s3cret".format(*ear.getsockname())

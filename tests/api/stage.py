@@ -13,9 +13,10 @@ from starlette.applications import Starlette
 
 from tidegate.access.policy_doc import AccessPolicy
 from tidegate.access.roles import Role
-from tidegate.api.dispatch import BASE, Api
+from tidegate.api.dispatch import Api
 from tidegate.api.live_journals import LiveJournals
 from tidegate.api.login import Login
+from tidegate.api.route import BASE
 from tidegate.api.route_table import ACTS, QUESTIONS
 from tidegate.app.tokens import TokenRequest, create_token
 from tidegate.cli.main import cli

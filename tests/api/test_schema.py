@@ -14,7 +14,7 @@ from schemathesis.specs.openapi.checks import positive_data_acceptance
 
 from tests.api.stage import PARTITION, Service
 from tests.sim import sized
-from tidegate.api.dispatch import BASE
+from tidegate.api.route import BASE
 from tidegate.api.route_table import ACTS, QUESTIONS
 
 EXAMPLES = sized(3, 5, 200)

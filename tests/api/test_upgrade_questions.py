@@ -21,15 +21,8 @@ def surveyed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Service:
     monkeypatch.setenv("OCM_SECRET", "simulated")
     credentials = [{"client_id": "tidegate", "client_secret": "simulated"}]
     with managed(example(credentials=credentials)) as manager:
-        environment = {
-            "name": "prod",
-            "url": manager.url,
-            "tokenUrl": f"{manager.url}/token",
-            "clientId": "tidegate",
-            "clientSecret": "env:OCM_SECRET",
-        }
         names = [{"id": each, "environment": "prod"} for each in (PAY, MAPS)]
-        document = {"environments": [environment], "organizations": names}
+        document = {"environments": [manager.environment()], "organizations": names}
         Path("upgrades.yaml").write_text(json.dumps(document), encoding="utf-8")
         done = tidegate("run", "--upgrades", "upgrades.yaml", "--once", "--database", "journal.db")
         assert done.returncode == 0, done.stderr

@@ -14,7 +14,7 @@ from click.testing import CliRunner, Result
 
 from tests.managed import Managed, example, managed
 from tidegate.api.app import Probes, make_app
-from tidegate.api.server import ProbeServer
+from tidegate.api.server import AppServer
 from tidegate.cli.main import cli
 from tidegate.kinds.upgrades.api.soak import soak_routes
 from tidegate.kinds.upgrades.app.owners.soak_address import LABEL
@@ -56,7 +56,7 @@ def publishing(ear: socket.socket) -> Iterator[None]:
     async def serve() -> None:
         store = open_store("t.db")
         probes = Probes(ill=list, missing=list, metrics=lambda: b"", version={})
-        server = ProbeServer(make_app(probes, soak_routes(published(store, clock()))))
+        server = AppServer(make_app(probes, soak_routes(published(store, clock()))))
         loop = asyncio.get_running_loop()
         stops.append(lambda: loop.call_soon_threadsafe(server.stop))
         ready.set()
@@ -75,19 +75,11 @@ def publishing(ear: socket.socket) -> Iterator[None]:
 
 def serve_once(manager: Managed, soak_url: str, *more: str) -> Result:
     """One round of the service, which has soak from before."""
-    environment = {
-        "name": "prod",
-        "url": manager.url,
-        "tokenUrl": f"{manager.url}/token",
-        "clientId": "tidegate",
-        "clientSecret": "env:OCM_SECRET",
-        "soakUrl": soak_url,
-    }
     orgs = [
         {"id": "o-payments", "name": "Payments", "environment": "prod"},
         {"id": "o-maps", "name": "Maps", "environment": "prod"},
     ]
-    document = {"environments": [environment], "organizations": orgs}
+    document = {"environments": [manager.environment(soakUrl=soak_url)], "organizations": orgs}
     Path("upgrades.yaml").write_text(json.dumps(document), encoding="utf-8")
     soak = {"prod/o-payments": SOAKED, "prod/o-maps": ELSEWHERE}
     Path("soak.json").write_text(json.dumps(soak), encoding="utf-8")

@@ -54,15 +54,8 @@ def manager() -> Iterator[Managed]:
 
 def served(manager: Managed, **more: Any) -> str:
     """A file that says who is served there."""
-    environment = {
-        "name": "prod",
-        "url": manager.url,
-        "tokenUrl": f"{manager.url}/token",
-        "clientId": "tidegate",
-        "clientSecret": "env:OCM_SECRET",
-    }
     document = {
-        "environments": [environment],
+        "environments": [manager.environment()],
         "organizations": [
             {"id": "o-payments", "name": "Payments", "environment": "prod"},
             {"id": "o-maps", "name": "Maps", "environment": "prod"},

@@ -11,7 +11,7 @@ from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 
 from tidegate.api.app import Probes, make_app
-from tidegate.api.server import ProbeServer, bind
+from tidegate.api.server import AppServer, bind
 from tidegate.kinds.upgrades.api.soak import soak_routes
 from tidegate.model.errors import OutsideError
 
@@ -36,7 +36,7 @@ async def serving(answers: Answers, *routes: Route) -> AsyncIterator[aiohttp.Cli
         version={"version": "9"},
     )
     with bind("127.0.0.1", 0) as ear:
-        server = ProbeServer(make_app(probes, routes))
+        server = AppServer(make_app(probes, routes))
         task = asyncio.create_task(server.serve([ear]))
         try:
             base = "http://{}:{}".format(*ear.getsockname())

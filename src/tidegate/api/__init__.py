@@ -1,1 +1,1 @@
-"""What programs reach over HTTP: probes, numbers, the version. No page and no API yet."""
+"""What people and programs reach over HTTP: questions and acts, streams, probes, numbers."""

@@ -28,11 +28,9 @@ from tidegate.app.brakes.request import (
 from tidegate.app.brakes.scope import BrakeScope
 from tidegate.app.callers import targets_of
 from tidegate.app.journals import Journals
-from tidegate.app.plan_tag import plan_rows
-from tidegate.documents.moment import parse_ahead
 from tidegate.journal.brake_state import PARTITION as BRAKES
 from tidegate.journal.facts import Verb
-from tidegate.model.time import Instant, format_instant
+from tidegate.model.time import Instant, format_instant, parse_ahead
 
 
 class AnswerBody(RouteBody, frozen=True):
@@ -222,7 +220,7 @@ def _asked(act: RouteAct[RouteBody], asked: OperatorRequest) -> PreparedAct:
         facts=(prepared.fact,),
         reach=prepared.report,
         answer=prepared.report,
-        rows=plan_rows(one),
+        rows=one.rows,
         reached=tuple(targets_of(one, groups)),
     )
 

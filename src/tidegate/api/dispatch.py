@@ -24,14 +24,13 @@ from tidegate.api.problem import (
     problem_of,
 )
 from tidegate.api.recorder import RecordedAnswer, Recorder, SeenPlans, encoded, seen_by
-from tidegate.api.route import ActRoute, Addressed, QuestionRoute, RouteAnswer, RouteQuestion
+from tidegate.api.route import BASE, ActRoute, Addressed, QuestionRoute, RouteAnswer, RouteQuestion
 from tidegate.api.stream import EventStream, Streams
 from tidegate.app.journals import Journals
 from tidegate.model.errors import TidegateError
 from tidegate.model.json_text import decode_json
 from tidegate.model.problem import nearest, nearest_or_all
 
-BASE = "/api/v1"
 BODY_MAX = 1 << 20
 KEY_MAX = 200
 _JSON = "application/json"
@@ -99,9 +98,7 @@ class Api:
     def _asking(self, question: QuestionRoute) -> Callable[[Request], Any]:
         async def answer(request: Request) -> Response:
             try:
-                caller = await self._login.caller(request)
-                if why := refusal(caller, question.right, (), "read"):
-                    raise forbidden(why)
+                caller = await self._allowed(request, question.right, "read")
                 query = _query(request, question.query)
                 name = request.path_params.get("name", "")
                 return await asyncio.to_thread(
@@ -136,11 +133,10 @@ class Api:
 
     async def _watching(self, request: Request) -> Response | EventStream:
         try:
-            caller = await self._viewer(request)
+            caller = await self._allowed(request, Right.VIEW, "read")
             name = request.path_params["name"]
-            live = self._live
             found = await asyncio.to_thread(
-                live.ask, lambda journals: seen_by(caller, journals).find(name).partition
+                self._live.ask, lambda journals: seen_by(caller, journals).find(name).partition
             )
             return await self._streams.entries(request, found)
         except TidegateError as error:
@@ -148,22 +144,21 @@ class Api:
 
     async def _changing(self, request: Request) -> Response | EventStream:
         try:
-            return await self._streams.changes(request, await self._viewer(request))
+            return await self._streams.changes(await self._allowed(request, Right.VIEW, "read"))
         except TidegateError as error:
             return self._problem(request, error)
 
-    async def _viewer(self, request: Request) -> Caller:
+    async def _allowed(self, request: Request, right: Right, what: str) -> Caller:
+        """The caller; RequestError 401 or 403 if it is unknown, or has the right nowhere."""
         caller = await self._login.caller(request)
-        if why := refusal(caller, Right.VIEW, (), "read"):
+        if why := refusal(caller, right, (), what):
             raise forbidden(why)
         return caller
 
     def _acting(self, route: ActRoute) -> Callable[[Request], Any]:
         async def carry_out(request: Request) -> Response:
             try:
-                caller = await self._login.caller(request)
-                if why := refusal(caller, route.right, (), route.verb):
-                    raise forbidden(why)
+                caller = await self._allowed(request, route.right, route.verb)
                 body = await _body(request, route.body)
                 dry = _dry_run(request)
                 key = request.headers.get("idempotency-key", "")

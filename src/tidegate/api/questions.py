@@ -23,16 +23,13 @@ from tidegate.app.documents import (
 )
 from tidegate.app.journal.chains import ChainList, chains_of, verify_chains
 from tidegate.app.journal.entries import EntryList, EntryQuery, entry_list
-from tidegate.app.plan_tag import plan_rows
 from tidegate.app.targets import TargetItem, TargetList, TargetQuery, parse_fields, target_list
 from tidegate.app.when import when
-from tidegate.documents.reader import Reader
-from tidegate.documents.scope_doc import parse_selector, read_selector
+from tidegate.documents.scope_doc import selector_of
 from tidegate.explain.pace import DAYS_AHEAD, DatePace
 from tidegate.journal.selection import EntryFilter
 from tidegate.kinds.upgrades.app.forecast import ClusterForecast, ClusterForecastList
 from tidegate.model.document import Document
-from tidegate.model.problem import Problems
 from tidegate.model.selector import EVERYTHING, Selector
 from tidegate.model.time import Duration, Instant, parse_duration, parse_instant
 
@@ -137,7 +134,7 @@ def targets(ask: RouteQuestion[TargetListQuery]) -> RouteAnswer:
     query = ask.query
     wanted = TargetQuery(
         rollout=query.rollout,
-        labels=selector_of(query.label_selector),
+        labels=label_selector(query.label_selector),
         fields=parse_fields(query.field_selector),
     )
     found = target_list(ask.journals, wanted)
@@ -236,22 +233,17 @@ def _planned(
     """An answer that shows a plan, with the plan."""
     name = document.id if isinstance(document, RolloutDetails) else document.rollout
     one = ask.journals.read(name)
-    return RouteAnswer(document, rows=None if one is None else plan_rows(one))
+    return RouteAnswer(document, rows=None if one is None else one.rows)
 
 
-def selector_of(text: str) -> Selector:
+def label_selector(text: str) -> Selector:
     """A label selector as kubectl has it; RequestError 400 if it is none."""
     if not text:
         return EVERYTHING
     try:
-        data = parse_selector(text)
+        return selector_of(text)
     except ValueError as error:
         raise bad_request(str(error), "labelSelector") from None
-    problems = Problems()
-    found = read_selector(Reader(data, "labelSelector", problems))
-    if problems.errors:
-        raise bad_request(problems.errors[0].message, "labelSelector")
-    return found
 
 
 def _duration(name: str, text: str) -> Duration | None:

@@ -19,6 +19,9 @@ from tidegate.journal.fact import Fact
 from tidegate.model.document import Document
 from tidegate.store.archive_port import Archive
 
+# What every path begins with.
+BASE = "/api/v1"
+
 Q_co = TypeVar("Q_co", covariant=True)
 B_co = TypeVar("B_co", covariant=True)
 
@@ -105,7 +108,7 @@ class QuestionRoute(Addressed):
     # Whether it may take long: it reads journals of its own, and keeps no other question waiting.
     long: bool = False
 
-    @property
+    @cached_property
     def query(self) -> type[RouteQuery]:
         """The type of its parameters."""
         found: type[RouteQuery] = _argument(self.call, "ask")

@@ -14,7 +14,7 @@ from tidegate.model.errors import OutsideError
 
 # How long answers under way may take to end.
 CLOSE_S = 2
-# Probes and scrapers are few; more connections than this are not theirs.
+# Streams are fewer (`stream.py`), so that probes and scrapers get through.
 CONNECTIONS_MAX = 200
 
 
@@ -54,7 +54,7 @@ class TlsFiles(msgspec.Struct, frozen=True):
             raise OutsideError(text) from None
 
 
-class ProbeServer(uvicorn.Server):
+class AppServer(uvicorn.Server):
     """A server that stops on request and installs no signal handlers."""
 
     def __init__(self, app: Starlette, tls: TlsFiles | None = None) -> None:

@@ -6,7 +6,6 @@ journal when the reader takes more. A reader that takes nothing for a while is d
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
-from typing import Any
 
 import msgspec
 from starlette.requests import Request
@@ -15,6 +14,7 @@ from starlette.types import Receive, Scope, Send
 from tidegate.access.roles import Caller
 from tidegate.api.problem import RequestError, bad_request
 from tidegate.app.journal.entries import entry_row
+from tidegate.journal.brake_state import PARTITION as BRAKES
 from tidegate.journal.chain import JournalEntry
 from tidegate.journal.selection import EntryFilter
 from tidegate.model.document import Part
@@ -126,7 +126,6 @@ class Streams:
     def __init__(self, archive: Archive) -> None:
         self._archive = archive
         self.feed = Feed(archive)
-        self._number = 0
 
     async def entries(self, request: Request, partition: str) -> EventStream:
         """The entries of a partition behind Last-Event-ID or its end, and then each new one.
@@ -158,9 +157,8 @@ class Streams:
 
         return EventStream(events(), lambda: self.feed.leave(wakes))
 
-    async def changes(self, request: Request, caller: Caller) -> EventStream:
-        """Which partitions changed, for a page: ids are of this process, another one resets."""
-        del request
+    async def changes(self, caller: Caller) -> EventStream:
+        """Which partitions changed, for a page; it begins with a reset."""
         wakes, moved = asyncio.Event(), dict[str, int]()
 
         def wake(some: dict[str, int]) -> None:
@@ -197,7 +195,7 @@ class Streams:
 
 def _concerns(caller: Caller, partition: str) -> bool:
     """Whether a change is to be told: brakes concern every reader."""
-    return partition == "brakes" or ("/" in partition and caller.sees(partition))
+    return partition == BRAKES or ("/" in partition and caller.sees(partition))
 
 
 async def _beat(wakes: asyncio.Event) -> bool:
@@ -216,7 +214,7 @@ def _entry_event(partition: str, entry: JournalEntry) -> bytes:
 
 
 def _last_id(request: Request) -> int | None:
-    text: Any = request.headers.get("last-event-id", "")
+    text = request.headers.get("last-event-id", "")
     if not text:
         return None
     if not text.isascii() or not text.isdigit():

@@ -7,7 +7,7 @@ from msgspec import field
 
 from tidegate.app.documents import OptionDoc, TargetParts
 from tidegate.app.journals import Journals
-from tidegate.app.plan_tag import plan_rows, tag_of
+from tidegate.app.plan_tag import tag_of
 from tidegate.explain.view import TargetRow
 from tidegate.model.document import Document, Part
 from tidegate.model.time import format_instant
@@ -54,7 +54,7 @@ def cell_map(journals: Journals, name: str) -> CellMap:
     return CellMap(
         rollout=one.partition,
         at=format_instant(one.now),
-        tag=tag_of(plan_rows(one)),
+        tag=tag_of(one.rows),
         kinds=tuple(found),
         names=tuple(row.name for row in one.view.targets),
         cells=tuple(cells),

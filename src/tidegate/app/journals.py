@@ -12,6 +12,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from tidegate.app.plan_tag import plan_rows
 from tidegate.app.workers import Attendance, PartitionWorker, attendance, trouble_lines
 from tidegate.engine.brakes.book import BrakeBook
 from tidegate.engine.kind import Rules
@@ -48,6 +49,11 @@ class Decision:
     def view(self) -> PartitionView:
         """Its rows, made once."""
         return self.rules.view(self.partition, self.state, self.world, self.plan, self.now)
+
+    @cached_property
+    def rows(self) -> dict[str, str]:
+        """The plan as a person decides by it, made once."""
+        return plan_rows(self.view)
 
     @property
     def kind(self) -> str:

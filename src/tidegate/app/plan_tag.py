@@ -9,8 +9,7 @@ from hashlib import blake2b
 
 import msgspec
 
-from tidegate.app.journals import Decision
-from tidegate.explain.view import TargetRow
+from tidegate.explain.view import PartitionView, TargetRow
 from tidegate.model.document import Part
 
 TAG_BYTES = 12
@@ -41,13 +40,12 @@ def tag_of(rows: Mapping[str, str]) -> str:
     return blake2b(body, digest_size=TAG_BYTES).hexdigest()
 
 
-def plan_rows(one: Decision) -> dict[str, str]:
+def plan_rows(view: PartitionView) -> dict[str, str]:
     """A plan as a person decides by it: a line for each target, and one for the whole."""
-    view = one.view
     rows = {each.name: _line(each) for each in view.targets}
-    rows[one.partition] = f"{view.summary}, {view.revision or 'no revision'}"
+    rows[view.partition] = f"{view.summary}, {view.revision or 'no revision'}"
     if view.paused:
-        rows[one.partition] += ", paused"
+        rows[view.partition] += ", paused"
     return rows
 
 

@@ -2,8 +2,7 @@
 
 import click
 
-from tidegate.documents.moment import parse_ahead, parse_moment
-from tidegate.model.time import Duration, Instant, parse_duration
+from tidegate.model.time import Duration, Instant, parse_ahead, parse_duration, parse_moment
 
 
 def moment(option: str, text: str, now: Instant) -> Instant:

@@ -14,7 +14,7 @@ from typing import Any
 
 from tidegate.documents.reader import Reader
 from tidegate.gates.scope import EVERYTHING, KindOfChange, Scope
-from tidegate.model.problem import nearest, shown
+from tidegate.model.problem import Problems, nearest, shown
 from tidegate.model.selector import Operator, Requirement, Selector
 
 _NEEDS_VALUES = frozenset((Operator.IN, Operator.NOT_IN))
@@ -121,6 +121,15 @@ def parse_selector(text: str) -> dict[str, Any]:
     if not parts:
         raise ValueError(f"an empty selector; {_SELECTOR_REMEDY}")
     return {"matchExpressions": [_parsed(part) for part in parts]}
+
+
+def selector_of(text: str) -> Selector:
+    """A selector as kubectl has it; ValueError names the part that is not one."""
+    problems = Problems()
+    found = read_selector(Reader(parse_selector(text), "", problems))
+    if problems.errors:
+        raise ValueError(problems.errors[0].text())
+    return found
 
 
 def _split(text: str) -> list[str]:

@@ -35,6 +35,9 @@ _RFC3339 = re.compile(
     r"(\d{4}-\d\d-\d\d)[Tt](\d\d:\d\d:\d\d)(?:\.(\d{1,9})\d*)?([Zz]|[+-]\d\d:\d\d)", re.ASCII
 )
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+# Go's durations have no days, but journals span days.
+_DAYS = re.compile(r"(\d+)d(.*)")
+_DAY = 86_400 * SECOND
 
 
 def parse_duration(text: str) -> Duration:
@@ -138,3 +141,32 @@ def format_second(instant: int) -> str:
 def after(instant: Instant, duration: Duration) -> Instant:
     """The instant that lies a duration later."""
     return Instant(instant + duration)
+
+
+def parse_moment(text: str, now: Instant, sign: int) -> Instant:
+    """A time in RFC 3339, or the moment that lies a duration ahead (1) or back (-1)."""
+    try:
+        return parse_instant(text)
+    except ValueError:
+        pass
+    try:
+        return Instant(now + sign * _with_days(text))
+    except ValueError:
+        hint = "like 90m, 3d12h or 2026-01-31T12:00:00Z"
+        raise ValueError(f"neither a duration nor a time; {hint}") from None
+
+
+def parse_ahead(text: str, now: Instant) -> Instant:
+    """A moment to come; ValueError if it is past."""
+    found = parse_moment(text, now, 1)
+    if found <= now:
+        raise ValueError("is past; write one to come, like 2h or 3d")
+    return Instant(found // SECOND * SECOND)  # whole seconds are enough
+
+
+def _with_days(text: str) -> int:
+    days = _DAYS.fullmatch(text)
+    if days is None:
+        return parse_duration(text)
+    rest = parse_duration(days[2]) if days[2] else 0
+    return int(days[1]) * _DAY + rest

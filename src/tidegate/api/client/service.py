@@ -12,6 +12,7 @@ from uuid import uuid4
 import msgspec
 
 from tidegate.api.problem import ProblemDocument
+from tidegate.api.route import BASE
 from tidegate.model.document import Document
 from tidegate.model.errors import OutsideError, TidegateError, UserError
 from tidegate.model.json_text import decode_json
@@ -20,7 +21,6 @@ from tidegate.net.http_request import PassingError, plain_session, proxy_for, tr
 from tidegate.net.json_request import JsonAnswer, delivered, sent, settled
 
 D = TypeVar("D", bound=Document)
-BASE = "/api/v1"
 _LOGIN = (401, 403)
 _BROKEN = 500
 

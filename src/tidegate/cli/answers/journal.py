@@ -12,6 +12,7 @@ from tidegate.explain.pace import DatePace
 from tidegate.model.document import Document
 from tidegate.model.time import Instant
 from tidegate.store.port import Store
+from tidegate.wiring import clock
 
 if TYPE_CHECKING:
     from tidegate.app.brakes.brake_list import BrakeList
@@ -35,7 +36,7 @@ class JournalAnswers:
     @property
     def now(self) -> Instant:
         """The time."""
-        return self._journals.now
+        return clock().now() if self._at is None else self._at
 
     def status(self) -> "StatusReport":
         """What moves, waits and failed."""

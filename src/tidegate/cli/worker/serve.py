@@ -15,7 +15,7 @@ from starlette.routing import BaseRoute
 from tidegate import __version__
 from tidegate.access.policy_doc import AccessPolicy
 from tidegate.api.app import Probes, make_app
-from tidegate.api.server import ProbeServer, address, bind
+from tidegate.api.server import AppServer, TlsFiles, address, bind
 from tidegate.cli.live import opened
 from tidegate.cli.output import wants_colour
 from tidegate.cli.shape import Command
@@ -86,8 +86,7 @@ def serve(merged: Merged, seed: int, allow_mass_delete: bool) -> None:
     kinds = start_kinds(settings, seed, allow_mass_delete=allow_mass_delete)
     odd = list(check_patterns(settings, kinds))
     carries_out = executor(settings, allow_mass_delete)
-    policy = access_policy(settings)
-    tls_files(settings)
+    policy, tls = access_policy(settings), tls_files(settings)
     with ExitStack() as stack:
         ears = [stack.enter_context(bind(*where)) for where in _addresses(settings)]
         store = stack.enter_context(opened(settings.database, writes=True, creates=True))
@@ -98,7 +97,7 @@ def serve(merged: Merged, seed: int, allow_mass_delete: bool) -> None:
                 log.say("warning", line, what="setting")
             if told := first_token(store, settings):
                 log.say("info", told, what="token")
-            asyncio.run(_serve(store, kinds, carries_out, settings, log, ears, policy))
+            asyncio.run(_serve(store, kinds, carries_out, settings, log, ears, policy, tls))
         finally:
             log.close()
 
@@ -144,6 +143,7 @@ async def _serve(
     log: Log,
     ears: list[socket.socket],
     policy: AccessPolicy,
+    tls: TlsFiles | None,
 ) -> None:
     prepare_process()
     asks = gatherer(settings)
@@ -185,10 +185,7 @@ async def _serve(
     api = make_api(store, policy, observer.refused)
     routes += api.routes()
     apps = [make_app(probes, routes), make_app(probes)]
-    tls = tls_files(settings)
-    servers = [
-        ProbeServer(app, each) for app, each, _ in zip(apps, (tls, None), ears, strict=False)
-    ]
+    servers = [AppServer(app, each) for app, each, _ in zip(apps, (tls, None), ears, strict=False)]
 
     def stop(name: str) -> None:
         observer.stopping = True
@@ -240,7 +237,7 @@ def _notices(settings: Settings, observer: Observer) -> NoticeQueue | None:
 
 
 async def _together(
-    worker: Worker, listening: list[tuple[ProbeServer, socket.socket]], observer: Observer
+    worker: Worker, listening: list[tuple[AppServer, socket.socket]], observer: Observer
 ) -> None:
     """Until the worker ends; if either ends by an error, so does everything."""
     watchdog = Watchdog(asyncio.get_running_loop(), observer.held, worker.steps)

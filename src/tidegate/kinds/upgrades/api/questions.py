@@ -4,7 +4,7 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from tidegate.api.questions import selector_of
+from tidegate.api.questions import label_selector
 from tidegate.api.route import QuestionRoute, RouteQuery, RouteQuestion
 from tidegate.explain.pace import DAYS_AHEAD, DatePace
 from tidegate.kinds.upgrades.app.clusters import ClusterList, list_clusters
@@ -48,7 +48,7 @@ def clusters(ask: RouteQuestion[ClusterQuery]) -> ClusterList:
     """Clusters that upgrade by their labels: version, next version, soak left, and why."""
     query = ask.query
     return list_clusters(
-        _fleet(ask, query.org), query.name or None, selector_of(query.label_selector)
+        _fleet(ask, query.org), query.name or None, label_selector(query.label_selector)
     )
 
 

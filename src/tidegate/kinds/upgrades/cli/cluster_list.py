@@ -6,14 +6,12 @@ from tidegate.cli.look.status import FORMATS
 from tidegate.cli.main import FAILURE
 from tidegate.cli.output import again, emit, say, terminal_width, wants_colour
 from tidegate.cli.shape import Command
-from tidegate.documents.reader import Reader
-from tidegate.documents.scope_doc import parse_selector, read_selector
+from tidegate.documents.scope_doc import selector_of
 from tidegate.kinds.upgrades.app.clusters import ClusterList, list_clusters
 from tidegate.kinds.upgrades.cli.source.flags import WorldQuery, mode_option, source_options
 from tidegate.kinds.upgrades.cli.source.reader import read_fleet
 from tidegate.kinds.upgrades.cli.text.answer import report_gaps
 from tidegate.kinds.upgrades.cli.text.clusters import cluster_table
-from tidegate.model.problem import Problems
 from tidegate.model.selector import EVERYTHING, Selector
 
 # How often a watched table is drawn anew: every time all clusters are read.
@@ -69,10 +67,9 @@ def _selector(text: str | None) -> Selector:
     if text is None:
         return EVERYTHING
     try:
-        document = parse_selector(text)
+        return selector_of(text)
     except ValueError as error:
         raise click.UsageError(f"--selector: {error}") from None
-    return read_selector(Reader(document, "--selector", Problems()))
 
 
 def _show(found: ClusterList, output: str, query: WorldQuery, no_headers: bool) -> None:
