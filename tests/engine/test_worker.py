@@ -1,7 +1,8 @@
 """A worker says how it is, who leads, and does not outlive a bug."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -28,7 +29,11 @@ Told = list[tuple[str, RoundResult | Led | Exception]]
 
 
 def make(
-    told: Told, fault: Fault | None = None, store: MemoryStore | None = None, **more: Any
+    told: Told,
+    fault: Fault | None = None,
+    store: MemoryStore | None = None,
+    kind: type[RolloutKind] = RolloutKind,
+    **more: Any,
 ) -> Worker:
     """A worker over one simulated rollout."""
     clock = SystemClock()
@@ -40,7 +45,7 @@ def make(
     settings = replace(settings, **more)
     return Worker(
         store or MemoryStore(),
-        (RolloutKind(fleet),),
+        (kind(fleet),),
         clock,
         Executor(Limits(), Breaker()),
         settings,
@@ -220,3 +225,27 @@ def test_a_second_worker_says_that_it_stands_by() -> None:
         await following
 
     asyncio.run(story())
+
+
+class _Deaf(RolloutKind):
+    """A kind whose changes survive a first cancellation, as those of a library may."""
+
+    async def changes(self) -> AsyncIterator[str]:
+        """Changes of nothing."""
+        with suppress(asyncio.CancelledError):
+            await asyncio.Event().wait()
+        await asyncio.Event().wait()
+        yield ""
+
+
+def test_a_worker_ends_although_a_cancellation_was_lost() -> None:
+    """One that waited for such a part for ever would keep its leases from the next worker."""
+    told: Told = []
+    worker = make(told, kind=_Deaf, cancel_s=0.01)
+
+    async def story() -> None:
+        async with asyncio.timeout(60):
+            await until(worker, told, 1)
+
+    asyncio.run(story())
+    assert told[-1] == (PARTITION, Led(False))

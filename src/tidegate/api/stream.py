@@ -106,7 +106,8 @@ class EventStream:
                 if gone.done():
                     return
                 body = {"type": "http.response.body", "body": event, "more_body": True}
-                await asyncio.wait_for(send(body), PATIENCE_S)
+                async with asyncio.timeout(PATIENCE_S):
+                    await send(body)
             await send({"type": "http.response.body", "body": b"", "more_body": False})
         except (TimeoutError, OSError):
             return
@@ -201,7 +202,8 @@ def _concerns(caller: Caller, partition: str) -> bool:
 async def _beat(wakes: asyncio.Event) -> bool:
     """Wait for a change; whether none came in time."""
     try:
-        await asyncio.wait_for(wakes.wait(), BEAT_S)
+        async with asyncio.timeout(BEAT_S):
+            await wakes.wait()
     except TimeoutError:
         return True
     wakes.clear()

@@ -8,7 +8,7 @@ token of the lease at every write, so that a worker that lost it without noticin
 
 import asyncio
 import random
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from fnmatch import fnmatchcase
 from functools import partial
@@ -66,6 +66,8 @@ class WorkerSettings(msgspec.Struct, frozen=True):
     backoff_max_s: float = 120.0
     # How long rounds under way may take to end once the worker is stopped.
     grace_s: float = 20.0
+    # How soon a task that does not end is cancelled again.
+    cancel_s: float = 5.0
 
 
 # What happened to a partition: for logs, metrics and tests.
@@ -175,12 +177,17 @@ class Worker:
                 await asyncio.wait(self._running.values(), timeout=self._settings.grace_s)
         finally:
             self.stop()
-            under_way = [*background, *self._running.values()]
-            for task in under_way:
-                task.cancel()
-            await asyncio.gather(*under_way, return_exceptions=True)
+            await self._cancel([*background, *self._running.values()])
         if self._crash is not None:
             raise self._crash
+
+    async def _cancel(self, tasks: Iterable[asyncio.Task[None]]) -> None:
+        """End tasks; one that lost its cancellation, as a library may, gets another."""
+        left = set(tasks)
+        while left:
+            for task in left:
+                task.cancel()
+            _, left = await asyncio.wait(left, timeout=self._settings.cancel_s)
 
     def _begin(self, work: Coroutine[Any, Any, None], name: str = "") -> asyncio.Task[None]:
         task = asyncio.create_task(work, name=name or None)

@@ -294,7 +294,8 @@ async def _until(news: asyncio.Queue[str], seconds: float) -> AsyncIterator[str]
     end = loop.time() + seconds
     while (left := end - loop.time()) > 0:
         try:
-            partition = await asyncio.wait_for(news.get(), left)
+            async with asyncio.timeout(left):
+                partition = await news.get()
         except TimeoutError:
             return
         yield partition

@@ -77,7 +77,8 @@ async def _end(
     _signal(process.pid, signal.SIGTERM)
     if process.returncode is None:
         with suppress(TimeoutError):
-            await asyncio.wait_for(process.wait(), grace_s)
+            async with asyncio.timeout(grace_s):
+                await process.wait()
     _signal(process.pid, signal.SIGKILL)
     await process.wait()
     await asyncio.wait((reading,), timeout=LINGER_S)
