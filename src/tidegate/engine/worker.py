@@ -8,7 +8,7 @@ token of the lease at every write, so that a worker that lost it without noticin
 
 import asyncio
 import random
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager
 from fnmatch import fnmatchcase
 from functools import partial
@@ -33,6 +33,7 @@ from tidegate.gates.scope import kind_word
 from tidegate.journal.facts import Mode
 from tidegate.journal.lease import Lease
 from tidegate.machine.clock import Clock
+from tidegate.machine.tasks import cancel_all, first_of
 from tidegate.model.errors import OutsideError, StaleError
 from tidegate.model.time import SECOND, Duration, Instant
 from tidegate.store.port import BrokenChainError, Store
@@ -172,22 +173,15 @@ class Worker:
         try:
             while not self._stop.is_set():
                 await self._discover()
-                await _first(self._stop.wait(), asyncio.sleep(self._settings.discover_s))
+                await first_of(self._stop.wait(), asyncio.sleep(self._settings.discover_s))
             if self._running:
                 await asyncio.wait(self._running.values(), timeout=self._settings.grace_s)
         finally:
             self.stop()
-            await self._cancel([*background, *self._running.values()])
+            under_way = [*background, *self._running.values()]
+            await cancel_all(under_way, self._settings.cancel_s)
         if self._crash is not None:
             raise self._crash
-
-    async def _cancel(self, tasks: Iterable[asyncio.Task[None]]) -> None:
-        """End tasks; one that lost its cancellation, as a library may, gets another."""
-        left = set(tasks)
-        while left:
-            for task in left:
-                task.cancel()
-            _, left = await asyncio.wait(left, timeout=self._settings.cancel_s)
 
     def _begin(self, work: Coroutine[Any, Any, None], name: str = "") -> asyncio.Task[None]:
         task = asyncio.create_task(work, name=name or None)
@@ -316,7 +310,7 @@ class Worker:
                     renews = True
                     self._leadership.failed(partition, error)
                     self._report(partition, error)
-                    await _first(self._stop.wait(), asyncio.sleep(self._backoff_s(failures)))
+                    await first_of(self._stop.wait(), asyncio.sleep(self._backoff_s(failures)))
         finally:
             self._lead(partition, False)
             if lease is not None:
@@ -393,13 +387,3 @@ class Worker:
         settings = self._settings
         doubled = settings.backoff_first_s * float(2 ** min(failures - 1, 16))
         return min(settings.backoff_max_s, doubled) * self._jitter.uniform(0.5, 1.0)
-
-
-async def _first(*waits: Coroutine[Any, Any, object]) -> None:
-    """Wait for the first to end; the others are given up."""
-    tasks = [asyncio.create_task(wait) for wait in waits]
-    try:
-        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-    finally:
-        for task in tasks:
-            task.cancel()
