@@ -5,12 +5,21 @@ import threading
 import pytest
 
 from tests.api.stage import PARTITION, Client, Service
+from tidegate.access.roles import Role
 from tidegate.api.route_table import ACTS
 from tidegate.journal.facts import Asked, Requested
+from tidegate.machine.system_clock import SystemClock
+from tidegate.store.port import TakenPlace
 
 APPROVE = f"/approve/{PARTITION}"
 STAGE = {"groups": ["stage"], "reason": "dev looks good"}
 HOLD = {"scope": {"everything": True}, "reason": "incident 42"}
+EXPEDITE = {
+    "scope": {"selector": {"matchLabels": {"org": "o"}}},
+    "reason": "a fix",
+    "expires": "2d",
+    "version": "4.21.3",
+}
 
 
 def asked(service: Service) -> list[Asked]:
@@ -95,6 +104,8 @@ def test_a_dry_run_records_nothing_and_names_the_plan(service: Service) -> None:
     )
     for brake in ("block", "pin"):
         client.post(f"/{brake}/known", {**HOLD, "scope": {"targets": ["prod-1"]}})
+    client.post("/expedite/known", EXPEDITE, if_match="*")
+    taken(service)
     before = entries(service)
     for route in ACTS:
         name = PARTITION
@@ -109,11 +120,53 @@ def test_a_dry_run_records_nothing_and_names_the_plan(service: Service) -> None:
             name = "known"
         elif route.verb == "exempt":
             name, body = "known", {**HOLD, "until": "3h"}
+        elif route.verb == "expedite":
+            name, body = "new", {**EXPEDITE}
+        elif route.verb == "free":
+            name = "mutex/db"
         answer = client.post(f"/{route.verb}/{name}?dryRun=true", body)
         assert answer.status in (200, 422), (route.path, answer.text)
         if answer.status == 200:
             assert answer.tag
     assert entries(service) == before
+
+
+def taken(service: Service, partition: str = "simulated/gone") -> None:
+    """A mutex that a target of a rollout has, or had."""
+    place = TakenPlace("mutex/db", 0, partition, f"{partition}#1/prod-1", SystemClock().now())
+    service.archive.append(partition, [], claims=[place])
+
+
+def test_a_place_of_a_rollout_that_is_gone_is_given_back(service: Service) -> None:
+    """On the plan that was seen; by a caller that may for everything, since no target is known."""
+    taken(service)
+    client = service.client()
+    dry = client.post("/free/mutex/db?dryRun=true", {"reason": "it is gone"})
+    assert [each["target"] for each in dry.json["items"]] == ["prod-1"]
+    assert client.post("/free/mutex/db", {"reason": "it is gone"}).status == 428
+    limited = service.client(Role.OPERATOR, rollouts=(PARTITION,))
+    refused = limited.post("/free/mutex/db", {"reason": "it is gone"}, if_match=dry.tag)
+    assert refused.status == 403
+    assert client.post("/free/mutex/db", {"reason": "gone"}, if_match=dry.tag).status == 200
+    assert not service.archive.claims()
+    assert client.post("/free/mutex/db", {"reason": "gone"}, if_match=dry.tag).status == 404
+
+
+def test_a_version_is_expedited_until_a_time(service: Service) -> None:
+    """It names the plan it was decided on; lifting it needs none, for less starts then."""
+    client = service.client()
+    endless = client.post("/expedite/4.21.3", {**EXPEDITE, "expires": ""}, if_match="*")
+    assert endless.status == 422
+    assert "say until when it is expedited" in endless.text
+    unknown = client.post("/expedite/4.21.3", {**EXPEDITE, "scope": {"labels": "org=o"}})
+    assert (unknown.status, "labels" in unknown.text) == (400, True)
+    assert client.post("/expedite/4.21.3", EXPEDITE).status == 428
+    dry = client.post("/expedite/4.21.3?dryRun=true", EXPEDITE)
+    assert dry.json == {"apiVersion": dry.json["apiVersion"], "kind": "ExpediteEffect", "items": []}
+    assert client.post("/expedite/4.21.3", EXPEDITE, if_match=dry.tag).json["name"] == "4.21.3"
+    (item,) = client.get("/expedites").json["items"]
+    assert (item["version"], item["reason"]) == ("4.21.3", "a fix")
+    assert client.post("/lift-expedite/4.21.3", {"reason": "done"}).status == 200
 
 
 def test_a_brake_says_what_it_covers_and_whom_it_binds(service: Service) -> None:

@@ -64,7 +64,7 @@ def steady(text: str) -> str:
     """Text without moments and ages, and by one actor."""
     text = text.replace(f"({whoami()}, ", "(token:admin-0, ")
     text = re.sub(r"\d{4}-\d\d-\d\d[T ][\d:.]+(Z|\+\d\d:\d\d)?", "TIME", text)
-    return re.sub(r"\b\d+(\.\d+)?(ms|s|m|h|d)( ago)?\b", "AGE", text)
+    return re.sub(r"<?\b\d+(\.\d+)?(ms|s|m|h|d)( ago)?\b", "AGE", text)
 
 
 READS = (
@@ -84,6 +84,9 @@ READS = (
     ["get", "holds"],
     ["get", "freezes", "-o", "json"],
     ["get", "blocks", "nothing"],
+    ["get", "expedites"],
+    ["get", "pins"],
+    ["get", "pins", "nothing", "--source", "journal"],
     ["get", "claims"],
     ["replay"],
     ["replay", PARTITION, "-o", "yaml"],
@@ -119,6 +122,21 @@ ACTS = (
     ["block", "remove", "v2", "--reason", "found", "--yes"],
     ["pin", "prod-2", "--reason", "a customer", "--owner", "sre"],
     ["unpin", "prod-2", "--reason", "gone", "--yes"],
+    ["get", "pins", "--source", "journal", "-o", "wide"],
+    [
+        "upgrades", "expedite", "add", "4.21.3", "-l", "org=o", "--until", "2d", "--owner", "sre",
+        "--reason", "CVE-2026-1",
+    ],
+    [
+        "upgrades", "expedite", "add", "4.21.3", "-l", "org=o", "--until", "2d", "--owner", "sre",
+        "--reason", "CVE-2026-1", "--yes",
+    ],
+    [
+        "upgrades", "expedite", "add", "4.21.3", "-l", "org=o", "--until", "2d", "--owner", "sre",
+        "--reason", "again", "--yes",
+    ],
+    ["upgrades", "expedite", "remove", "4.21.3", "--reason", "done"],
+    ["free", "mutex/db", "--reason", "gone", "--yes"],
     ["retry", PARTITION, "--failed", "--reason", "again", "--yes"],
     ["retry", PARTITION, "--group", "stage", "--reason", "again", "--yes"],
     ["retry", PARTITION, "--group", "stag", "--reason", "again", "--yes"],

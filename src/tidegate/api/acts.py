@@ -1,6 +1,6 @@
 """The acts that every kind takes, by path: each is prepared, which says what it reaches."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 
 from msgspec import field
 
@@ -16,6 +16,7 @@ from tidegate.app.brakes.change import (
     lift_facts,
     lift_report,
 )
+from tidegate.app.brakes.claims import ClaimRelease, check_free, claims_of, free_fact
 from tidegate.app.brakes.preparation import prepare_brake
 from tidegate.app.brakes.reach import BrakeReach
 from tidegate.app.brakes.release import BrakeRelease, lift_release, release
@@ -92,6 +93,15 @@ class ExemptBody(RouteBody, frozen=True):
     revision: str | None = None
 
 
+class FreeBody(RouteBody, frozen=True):
+    """Places of a budget or mutex that are given back."""
+
+    # Only the place that this target has.
+    target: str = ""
+    # Even if a rollout still uses one.
+    force: bool = False
+
+
 def approve(act: RouteAct[ApproveBody]) -> PreparedAct:
     """Approve groups, or answer at an approval gate, for the current revision."""
     body = act.body
@@ -142,22 +152,22 @@ def retry(act: RouteAct[RetryBody]) -> PreparedAct:
 
 def hold(act: RouteAct[BrakeBody]) -> PreparedAct:
     """Start nothing in its scope from now on, until it is lifted."""
-    return _braked(act, _brake(act, "hold"))
+    return _braked(act, brake_request(act, "hold"))
 
 
 def freeze(act: RouteAct[FreezeBody]) -> PreparedAct:
     """Start nothing in its scope at these times."""
-    return _braked(act, _brake(act, "freeze", times=act.body.times))
+    return _braked(act, brake_request(act, "freeze", times=act.body.times))
 
 
 def block(act: RouteAct[BlockBody]) -> PreparedAct:
     """Keep a revision from starting, anywhere or in a scope."""
-    return _braked(act, _brake(act, "block", revision=act.body.revision or act.name))
+    return _braked(act, brake_request(act, "block", revision=act.body.revision or act.name))
 
 
 def pin(act: RouteAct[BrakeBody]) -> PreparedAct:
     """Keep targets on the revision they run."""
-    return _braked(act, _brake(act, "pin"))
+    return _braked(act, brake_request(act, "pin"))
 
 
 def exempt(act: RouteAct[ExemptBody]) -> PreparedAct:
@@ -185,7 +195,23 @@ def exempt(act: RouteAct[ExemptBody]) -> PreparedAct:
     )
 
 
-def _lifter(brake: BrakeWord) -> Callable[[RouteAct[RouteBody]], PreparedAct]:
+def free(act: RouteAct[FreeBody]) -> PreparedAct:
+    """Give back places of a budget or mutex whose rollout is gone."""
+    body, journals = act.body, act.every
+    freed = claims_of(journals, act.name, body.target or None)
+    check_free(freed, force=body.force)
+    return PreparedAct(
+        partition=BRAKES,
+        facts=(free_fact(freed, body.reason),),
+        reach=freed,
+        answer=freed,
+        rows={each.key: f"{each.rollout} {each.target}" for each in freed.items},
+        reached=_claimants(journals, freed),
+        places=freed.keys,
+    )
+
+
+def lifter(brake: BrakeWord) -> Callable[[RouteAct[RouteBody]], PreparedAct]:
     def lift(act: RouteAct[RouteBody]) -> PreparedAct:
         names, journals = (act.name,), act.every
         reach = lift_release(journals, brake, names, act.caller.actor)
@@ -225,13 +251,15 @@ def _asked(act: RouteAct[RouteBody], asked: OperatorRequest) -> PreparedAct:
     )
 
 
-def _brake(
+def brake_request(
     act: RouteAct[BrakeBody],
     brake: BrakeWord,
     *,
     times: FreezeTimes | None = None,
     revision: str | None = None,
+    version: str | None = None,
 ) -> BrakeRequest:
+    """The brake that a body describes."""
     body = act.body
     return BrakeRequest(
         brake=brake,
@@ -243,6 +271,7 @@ def _brake(
         replace=body.replace,
         times=times,
         revision=revision,
+        version=version,
     )
 
 
@@ -250,15 +279,13 @@ def _braked(act: RouteAct[BrakeBody], request: BrakeRequest) -> PreparedAct:
     journals = act.every
     made = prepare_brake(journals, request, act.caller.actor)
     checked, reach = made.checked, made.reach
-    by_name = bool(request.scope.targets) and not reach.unknown
     return PreparedAct(
         partition=BRAKES,
         facts=(checked.fact(),),
         reach=reach,
         answer=made.report,
         rows={each.partition: f"{each.targets} targets" for each in reach.rollouts},
-        # What a selector covers tomorrow is not known today.
-        reached=_named(journals, request.scope.targets) if by_name else None,
+        reached=named_targets(journals, request.scope.targets),
         frees=checked.replaces is not None,
     )
 
@@ -268,8 +295,22 @@ def _reached(journals: Journals, partitions: Iterable[str]) -> tuple[Reached, ..
     return tuple(row for one in every if one is not None for row in targets_of(one))
 
 
-def _named(journals: Journals, names: tuple[str, ...]) -> tuple[Reached, ...]:
-    return tuple(row for one in journals.all() for row in targets_of(one) if row.target in names)
+def named_targets(journals: Journals, names: Collection[str]) -> tuple[Reached, ...] | None:
+    """Every target of these names; None where all that is reached is not known today.
+
+    That is so where none is named, as by a selector, and where one is named that is not there.
+    """
+    every = [row for one in journals.all() for row in targets_of(one) if row.target in names]
+    known = {row.target for row in every}
+    return tuple(every) if names and known.issuperset(names) else None
+
+
+def _claimants(journals: Journals, freed: ClaimRelease) -> tuple[Reached, ...] | None:
+    """The targets that have places; None where the rollout of one is gone."""
+    wanted = {(each.rollout, each.target) for each in freed.items}
+    every = _reached(journals, {each.rollout for each in freed.items} & set(journals.names()))
+    found = tuple(each for each in every if (each.partition, each.target) in wanted)
+    return found if len({(each.partition, each.target) for each in found}) == len(wanted) else None
 
 
 def _release_rows(reach: BrakeRelease) -> dict[str, str]:
@@ -303,8 +344,9 @@ ACTS: tuple[ActRoute, ...] = (
     ActRoute("/block/{name}", block, (BrakeReach, BrakeReport), Right.OPERATE, stops=True),
     ActRoute("/pin/{name}", pin, (BrakeReach, BrakeReport), Right.OPERATE, stops=True),
     ActRoute("/exempt/{name}", exempt, (BrakeRelease, ExemptionReport), Right.OPERATE),
-    ActRoute("/lift-hold/{name}", _lifter("hold"), (BrakeRelease, LiftReport), Right.OPERATE),
-    ActRoute("/lift-freeze/{name}", _lifter("freeze"), (BrakeRelease, LiftReport), Right.OPERATE),
-    ActRoute("/lift-block/{name}", _lifter("block"), (BrakeRelease, LiftReport), Right.OPERATE),
-    ActRoute("/lift-pin/{name}", _lifter("pin"), (BrakeRelease, LiftReport), Right.OPERATE),
+    ActRoute("/lift-hold/{name}", lifter("hold"), (BrakeRelease, LiftReport), Right.OPERATE),
+    ActRoute("/lift-freeze/{name}", lifter("freeze"), (BrakeRelease, LiftReport), Right.OPERATE),
+    ActRoute("/lift-block/{name}", lifter("block"), (BrakeRelease, LiftReport), Right.OPERATE),
+    ActRoute("/lift-pin/{name}", lifter("pin"), (BrakeRelease, LiftReport), Right.OPERATE),
+    ActRoute("/free/{name}", free, (ClaimRelease,), Right.OPERATE),
 )

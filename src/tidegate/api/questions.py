@@ -28,6 +28,7 @@ from tidegate.app.when import when
 from tidegate.documents.scope_doc import selector_of
 from tidegate.explain.pace import DAYS_AHEAD, DatePace
 from tidegate.journal.selection import EntryFilter
+from tidegate.kinds.integrations.app.pins.pin_list import TargetPinList, journal_pins
 from tidegate.kinds.upgrades.app.forecast import ClusterForecast, ClusterForecastList
 from tidegate.model.document import Document
 from tidegate.model.selector import EVERYTHING, Selector
@@ -167,6 +168,11 @@ def expedites(ask: RouteQuestion[NoQuery]) -> Document:
     return brake_list(ask.journals, "expedite")
 
 
+def pins(ask: RouteQuestion[NoQuery]) -> TargetPinList:
+    """Pinned targets; shards that files pin are in Git."""
+    return journal_pins(ask.journals)
+
+
 def claims(ask: RouteQuestion[NoQuery]) -> ClaimList:
     """The places of budgets and mutexes that are taken."""
     found = claim_list(ask.journals)
@@ -274,6 +280,7 @@ QUESTIONS: tuple[QuestionRoute, ...] = (
     QuestionRoute("/freezes", freezes, (FreezeList,)),
     QuestionRoute("/blocks", blocks, (BlockList,)),
     QuestionRoute("/expedites", expedites, (ExpediteList,)),
+    QuestionRoute("/pins", pins, (TargetPinList,)),
     QuestionRoute("/claims", claims, (ClaimList,)),
     QuestionRoute("/journal/{name}", entries, (EntryList,), long=True),
     QuestionRoute("/verify", verified, (ChainList,), long=True),

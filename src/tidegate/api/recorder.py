@@ -107,7 +107,7 @@ class Recorder:
             notes = [JournalNote(journals.now, caller.actor, each) for each in prepared.facts]
             notes.append(JournalNote(journals.now, caller.actor, said))
             try:
-                archive.append(prepared.partition, notes, after=head)
+                archive.append(prepared.partition, notes, after=head, frees=prepared.places)
             except StaleError:
                 continue
             return RecordedAnswer(answer, tag)

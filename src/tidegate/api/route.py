@@ -136,6 +136,8 @@ class PreparedAct:
     reached: tuple[Reached, ...] | None = ()
     # Whether more may start by it, although its route stops: a brake that replaces another.
     frees: bool = False
+    # Places of budgets and mutexes that are given back, by their keys.
+    places: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -4,11 +4,12 @@ from tidegate.api.acts import ACTS as SHARED_ACTS
 from tidegate.api.questions import QUESTIONS as SHARED_QUESTIONS
 from tidegate.api.route import ActRoute, QuestionRoute, RouteQuery, RouteQuestion
 from tidegate.app.callers import PermissionReport, permission
+from tidegate.kinds.upgrades.api.acts import UPGRADE_ACTS
 from tidegate.kinds.upgrades.api.questions import UPGRADE_QUESTIONS
 from tidegate.model.errors import NotFoundError
 from tidegate.model.problem import nearest_or_all
 
-ACTS: tuple[ActRoute, ...] = SHARED_ACTS
+ACTS: tuple[ActRoute, ...] = (*SHARED_ACTS, *UPGRADE_ACTS)
 
 
 class PermissionQuery(RouteQuery, frozen=True):

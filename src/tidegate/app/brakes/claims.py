@@ -45,6 +45,11 @@ class ClaimRelease(Document, frozen=True, kw_only=True):
     name: str
     items: tuple[ReleasedClaim, ...]
 
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The keys of its places."""
+        return tuple(sorted({each.key for each in self.items}))
+
 
 def claim_list(journals: Journals, name: str | None = None) -> ClaimList:
     """Every place that is taken, or those of one budget or mutex."""
@@ -70,10 +75,14 @@ def free_claims(
 ) -> ClaimRelease:
     """Give places back; UserError while one is in use, unless forced."""
     check_free(release, force=force)
-    fact = Lifted(brake="claim", name=release.name, reason=reason)
-    frees = sorted({each.key for each in release.items})
-    journals.store.append(PARTITION, [JournalNote(journals.now, actor, fact)], frees=frees)
+    note = JournalNote(journals.now, actor, free_fact(release, reason))
+    journals.store.append(PARTITION, [note], frees=release.keys)
     return release
+
+
+def free_fact(release: ClaimRelease, reason: str) -> Lifted:
+    """What is recorded when places are given back."""
+    return Lifted(brake="claim", name=release.name, reason=reason)
 
 
 def check_free(release: ClaimRelease, *, force: bool = False) -> None:

@@ -23,7 +23,7 @@ BrakeWord = Literal["hold", "freeze", "block", "pin", "expedite"]
 """The brakes that people set; budgets, mutexes and gates are declared in files."""
 
 
-class FreezeTimes(Part, frozen=True, omit_defaults=True):
+class FreezeTimes(Part, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     """When a freeze is on: from one time to another, once or again and again; or a calendar."""
 
     begin: str | None = field(name="from", default=None)

@@ -5,7 +5,7 @@ from msgspec import UNSET, UnsetType, field
 from tidegate.model.document import Part
 
 
-class LabelRequirement(Part, frozen=True, omit_defaults=True):
+class LabelRequirement(Part, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     """What one label must be."""
 
     key: str
@@ -13,14 +13,14 @@ class LabelRequirement(Part, frozen=True, omit_defaults=True):
     values: tuple[str, ...] = ()
 
 
-class LabelSelector(Part, frozen=True, omit_defaults=True):
+class LabelSelector(Part, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     """Targets by their labels, as Kubernetes selects."""
 
     match_labels: dict[str, str] = field(default_factory=dict)
     match_expressions: tuple[LabelRequirement, ...] = ()
 
 
-class BrakeScope(Part, frozen=True, omit_defaults=True):
+class BrakeScope(Part, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     """What a brake covers: everything, or targets by labels or by name; of some kinds only."""
 
     everything: bool = False

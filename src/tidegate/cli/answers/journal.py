@@ -6,7 +6,14 @@ from tidegate.app import rollouts as app
 from tidegate.app.asks import OperatorRequest, prepare, record
 from tidegate.app.journals import Journals
 from tidegate.app.workers import PartitionWorker
-from tidegate.cli.answers.port import ReadyAsk, ReadyBrake, ReadyExemption, ReadyLift
+from tidegate.cli.answers.port import (
+    ReadyAsk,
+    ReadyBrake,
+    ReadyExemption,
+    ReadyExpedite,
+    ReadyFree,
+    ReadyLift,
+)
 from tidegate.cli.live import actor, journals
 from tidegate.explain.pace import DatePace
 from tidegate.model.document import Document
@@ -20,6 +27,7 @@ if TYPE_CHECKING:
     from tidegate.app.brakes.request import BrakeRequest, FreezeException
     from tidegate.app.comparison import ReplayReport
     from tidegate.app.documents import RolloutDetails, RolloutList, StatusReport, TargetDetails
+    from tidegate.kinds.integrations.app.pins.pin_list import TargetPinList
 
 
 class JournalAnswers:
@@ -72,6 +80,12 @@ class JournalAnswers:
 
         return claim_list(self._journals, name)
 
+    def pins(self) -> "TargetPinList":
+        """Targets that are pinned."""
+        from tidegate.kinds.integrations.app.pins.pin_list import journal_pins
+
+        return journal_pins(self._journals)
+
     def replay(self, partition: str | None) -> "ReplayReport":
         """Recorded decisions, taken again."""
         from tidegate.app.comparison import replay
@@ -116,3 +130,26 @@ class JournalAnswers:
         fact = exemption(known, freeze, exception)
         freed = release(known, "freeze", (freeze,), (fact,), actor())
         return ReadyExemption(freed, lambda: exempt(known, freeze, exception, actor()))
+
+    def prepare_expedite(self, request: "BrakeRequest") -> ReadyExpedite:
+        """What an expedite changes, and how it is recorded."""
+        from tidegate.app.brakes.change import set_brake
+        from tidegate.app.brakes.request import check_brake
+        from tidegate.kinds.upgrades.app.expedite import expedite_effect
+
+        known = self._journals
+        checked = check_brake(known, request)
+        effect = expedite_effect(known, checked)
+        covered = [each.partition for each in effect.items]
+        return ReadyExpedite(effect, lambda: set_brake(known, checked, actor(), covered))
+
+    def prepare_free(
+        self, name: str, target: str | None, reason: str, *, force: bool = False
+    ) -> ReadyFree:
+        """Which places are given back, and how that is recorded."""
+        from tidegate.app.brakes.claims import check_free, claims_of, free_claims
+
+        known = self._journals
+        freed = claims_of(known, name, target)
+        check_free(freed, force=force)
+        return ReadyFree(freed, lambda: free_claims(known, freed, reason, actor(), force=force))

@@ -1,14 +1,14 @@
 """What commands ask and do, wherever the journal is."""
 
 from collections.abc import Callable
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
 from tidegate.app.asks import AskReport, OperatorRequest
 from tidegate.app.brakes.brake_list import BrakeList
 from tidegate.app.brakes.change import BrakeReport, ExemptionReport, LiftReport
-from tidegate.app.brakes.claims import ClaimList
+from tidegate.app.brakes.claims import ClaimList, ClaimRelease
 from tidegate.app.brakes.reach import BrakeReach
 from tidegate.app.brakes.release import BrakeRelease
 from tidegate.app.brakes.request import BrakeRequest, FreezeException
@@ -18,6 +18,10 @@ from tidegate.app.workers import PartitionWorker
 from tidegate.explain.pace import DatePace
 from tidegate.model.document import Document
 from tidegate.model.time import Instant
+
+if TYPE_CHECKING:
+    from tidegate.kinds.integrations.app.pins.pin_list import TargetPinList
+    from tidegate.kinds.upgrades.app.expedite import ExpediteEffect
 
 
 class ReadyAsk(msgspec.Struct, frozen=True):
@@ -46,6 +50,20 @@ class ReadyExemption(msgspec.Struct, frozen=True):
 
     release: BrakeRelease
     record: Callable[[], ExemptionReport]
+
+
+class ReadyExpedite(msgspec.Struct, frozen=True):
+    """An expedite to be set: what it changes, and how it is recorded."""
+
+    effect: "ExpediteEffect"
+    record: Callable[[], BrakeReport]
+
+
+class ReadyFree(msgspec.Struct, frozen=True):
+    """Places to be given back, and how that is recorded."""
+
+    release: ClaimRelease
+    record: Callable[[], ClaimRelease]
 
 
 class AnswerSource(Protocol):
@@ -84,6 +102,10 @@ class AnswerSource(Protocol):
         """As `app.brakes.claims.claim_list`."""
         ...
 
+    def pins(self) -> "TargetPinList":
+        """As `journal_pins` of integrations."""
+        ...
+
     def replay(self, partition: str | None) -> ReplayReport:
         """As `app.comparison.replay`."""
         ...
@@ -106,4 +128,14 @@ class AnswerSource(Protocol):
 
     def prepare_exemption(self, freeze: str, exception: FreezeException) -> ReadyExemption:
         """As `app.brakes.release.release`, then `exempt`."""
+        ...
+
+    def prepare_expedite(self, request: BrakeRequest) -> ReadyExpedite:
+        """As `expedite_effect` of upgrades, then `set_brake`."""
+        ...
+
+    def prepare_free(
+        self, name: str, target: str | None, reason: str, *, force: bool = False
+    ) -> ReadyFree:
+        """As `app.brakes.claims.claims_of`, then `free_claims`."""
         ...

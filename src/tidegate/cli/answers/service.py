@@ -8,7 +8,7 @@ from tidegate.api.client.service import ServiceClient, Tagged
 from tidegate.app.asks import AskReport, OperatorRequest
 from tidegate.app.brakes.brake_list import LISTS, BrakeList
 from tidegate.app.brakes.change import BrakeReport, ExemptionReport, LiftReport
-from tidegate.app.brakes.claims import ClaimList
+from tidegate.app.brakes.claims import ClaimList, ClaimRelease
 from tidegate.app.brakes.reach import BrakeReach
 from tidegate.app.brakes.release import BrakeRelease
 from tidegate.app.brakes.request import BrakeRequest, FreezeException, plain
@@ -21,9 +21,18 @@ from tidegate.app.documents import (
     TargetDetails,
 )
 from tidegate.app.workers import PartitionWorker
-from tidegate.cli.answers.port import ReadyAsk, ReadyBrake, ReadyExemption, ReadyLift
+from tidegate.cli.answers.port import (
+    ReadyAsk,
+    ReadyBrake,
+    ReadyExemption,
+    ReadyExpedite,
+    ReadyFree,
+    ReadyLift,
+)
 from tidegate.explain.pace import DatePace
 from tidegate.journal.facts import Verb
+from tidegate.kinds.integrations.app.pins.pin_list import TargetPinList
+from tidegate.kinds.upgrades.app.expedite import ExpediteEffect
 from tidegate.kinds.upgrades.app.forecast import ClusterForecast, ClusterForecastList
 from tidegate.model.document import Document
 from tidegate.model.errors import NotFoundError
@@ -80,6 +89,10 @@ class ServiceAnswers:
         """The places that are taken."""
         return _named(self._client.get("/claims", {}, ClaimList), "claim", name)
 
+    def pins(self) -> TargetPinList:
+        """Targets that are pinned."""
+        return self._client.get("/pins", {}, TargetPinList)
+
     def replay(self, partition: str | None) -> ReplayReport:
         """Recorded decisions, taken again."""
         path = f"/replay/{partition}" if partition else "/replay"
@@ -109,18 +122,7 @@ class ServiceAnswers:
 
     def prepare_brake(self, request: BrakeRequest) -> ReadyBrake:
         """What a brake covers, and how it is recorded."""
-        body: dict[str, Any] = {
-            "scope": plain(request.scope),
-            "owner": request.owner,
-            "reason": request.reason,
-            "replace": request.replace,
-        }
-        if request.expires_at is not None:
-            body["expires"] = format_instant(request.expires_at)
-        if request.revision is not None:
-            body["revision"] = request.revision
-        if request.times is not None:
-            body["times"] = plain(request.times)
+        body = _body(request)
         path = f"/{request.brake}/{request.name}"
         seen = self._client.dry_run(path, body, BrakeReach)
         # What stops is not kept from stopping by a plan that moves.
@@ -160,6 +162,43 @@ class ServiceAnswers:
         return ReadyExemption(
             seen.document, lambda: self._client.act(path, body, seen.tag, ExemptionReport)
         )
+
+    def prepare_expedite(self, request: BrakeRequest) -> ReadyExpedite:
+        """What an expedite changes, and how it is recorded."""
+        path, body = f"/expedite/{request.name}", _body(request)
+        seen = self._client.dry_run(path, body, ExpediteEffect)
+        return ReadyExpedite(
+            seen.document, lambda: self._client.act(path, body, seen.tag, BrakeReport)
+        )
+
+    def prepare_free(
+        self, name: str, target: str | None, reason: str, *, force: bool = False
+    ) -> ReadyFree:
+        """Which places are given back, and how that is recorded."""
+        path, body = f"/free/{name}", {"reason": reason, "target": target or "", "force": force}
+        seen = self._client.dry_run(path, body, ClaimRelease)
+        return ReadyFree(
+            seen.document, lambda: self._client.act(path, body, seen.tag, ClaimRelease)
+        )
+
+
+def _body(request: BrakeRequest) -> dict[str, Any]:
+    """A brake as a service is told of it."""
+    body: dict[str, Any] = {
+        "scope": plain(request.scope),
+        "owner": request.owner,
+        "reason": request.reason,
+        "replace": request.replace,
+    }
+    if request.expires_at is not None:
+        body["expires"] = format_instant(request.expires_at)
+    if request.revision is not None:
+        body["revision"] = request.revision
+    if request.version is not None:
+        body["version"] = request.version
+    if request.times is not None:
+        body["times"] = plain(request.times)
+    return body
 
 
 L = TypeVar("L", BrakeList, ClaimList)

@@ -2,11 +2,10 @@
 
 import click
 
-from tidegate.app.brakes.claims import check_free, claims_of, free_claims
-from tidegate.cli.live import actor, confirmed, journals, opened
+from tidegate.cli.answers.place import AnswerPlace, answering, answers_option
+from tidegate.cli.live import confirmed
 from tidegate.cli.prompt import ALWAYS, FREE
 from tidegate.cli.render.worker_text import tell_unattended
-from tidegate.cli.setting_options import database_option
 from tidegate.cli.shape import Act
 from tidegate.model.counted import counted
 from tidegate.model.time import format_age, parse_instant
@@ -25,24 +24,25 @@ from tidegate.model.time import format_age, parse_instant
 @click.option("--reason", required=True, help="Why; kept in the journal.")
 @click.option("--force", is_flag=True, help="Even if a rollout still uses it.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
-@database_option
-def free(name: str, target: str | None, reason: str, force: bool, yes: bool, database: str) -> None:
+@answers_option
+def free(
+    name: str, target: str | None, reason: str, force: bool, yes: bool, place: AnswerPlace
+) -> None:
     """Release budgets and mutexes of a removed rollout; other rollouts release their own.
 
     Refused while the target has changed and not yet soaked, according to the journal.
     """
-    with opened(database, writes=True) as store:
-        known = journals(store)
-        release = claims_of(known, name, target)
+    with answering(place, writes=True) as answers:
+        ready = answers.prepare_free(name, target, reason, force=force)
+        release = ready.release
         for each in release.items:
-            age = format_age(known.now - parse_instant(each.since))
+            age = format_age(answers.now - parse_instant(each.since))
             click.echo(f"{each.name}: {each.target} of {each.rollout}, for {age}", err=True)
-        check_free(release, force=force)
         used = sum(each.in_use for each in release.items)
         what = f"frees {counted(len(release.items), 'place')} of {name}: others may start"
         if used:
             what += f", though {counted(used, 'target')} may still be changing"
         confirmed(what, len(release.items), yes, ALWAYS if used else FREE)
-        free_claims(known, release, reason, actor(), force=force)
+        ready.record()
         click.echo(f"freed {name}")
-        tell_unattended(known.workers())
+        tell_unattended(answers.workers())

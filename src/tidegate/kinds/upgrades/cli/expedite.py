@@ -8,15 +8,13 @@ from typing import Any
 
 import click
 
-from tidegate.app.brakes.change import set_brake
-from tidegate.app.brakes.request import check_brake
+from tidegate.cli.answers.place import answering, answers_option
 from tidegate.cli.brakes.commands import remover
 from tidegate.cli.brakes.options import end_of, request_of, scope_of, scope_options
 from tidegate.cli.brakes.reach_text import set_line
-from tidegate.cli.live import actor, confirmed, create_option, journals, opened
-from tidegate.cli.setting_options import database_option
+from tidegate.cli.live import confirmed, create_option
 from tidegate.cli.shape import Act, LazyGroup
-from tidegate.kinds.upgrades.app.expedite import ExpediteEffect, expedite_effect
+from tidegate.kinds.upgrades.app.expedite import ExpediteEffect
 from tidegate.kinds.upgrades.app.read.view import NAMES_MAX
 from tidegate.model.counted import counted
 
@@ -61,7 +59,7 @@ def expedite() -> None:
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @create_option
 @scope_options
-@database_option
+@answers_option
 def add_expedite(version: str, name: str | None, until: str, **rest: Any) -> None:
     """Let a version skip soak and windows in its scope; * and ? match any text.
 
@@ -70,14 +68,11 @@ def add_expedite(version: str, name: str | None, until: str, **rest: Any) -> Non
     ends, called = end_of("--until", until), name or version
     scope = scope_of(rest)
     request = request_of("expedite", called, scope, rest, expires_at=ends, version=version)
-    with opened(rest["database"], writes=True, creates=rest["creates"]) as store:
-        known = journals(store)
-        checked = check_brake(known, request)
-        effect = expedite_effect(known, checked)
-        where = _show_effect(effect)
+    with answering(rest["place"], writes=True, creates=rest["creates"]) as answers:
+        ready = answers.prepare_expedite(request)
+        where = _show_effect(ready.effect)
         confirmed(f"{version} skips soak and windows{where}; {_STANDS}", 1, rest["yes"], free=0)
-        covered = [each.partition for each in effect.items]
-        click.echo(set_line(set_brake(known, checked, actor(), covered), known.now))
+        click.echo(set_line(ready.record(), answers.now))
 
 
 def _show_effect(effect: ExpediteEffect) -> str:

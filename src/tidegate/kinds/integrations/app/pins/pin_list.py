@@ -66,6 +66,12 @@ class PinList(Document, frozen=True, kw_only=True):
     items: tuple[BundlePin | JournalPin, ...]
 
 
+class TargetPinList(Document, frozen=True, kw_only=True):
+    """Targets that were pinned by hand."""
+
+    items: tuple[JournalPin, ...]
+
+
 class PinFilter(msgspec.Struct, frozen=True, kw_only=True):
     """Which pins to list; nothing named means all."""
 
@@ -77,11 +83,13 @@ class PinFilter(msgspec.Struct, frozen=True, kw_only=True):
     expired: bool = False
 
 
-def journal_pins(journals: Journals) -> tuple[JournalPin, ...]:
+def journal_pins(journals: Journals) -> TargetPinList:
     """Pins that were set by hand."""
-    return tuple(
-        JournalPin(**fields_of(each), covers=covers(each.scope))
-        for each in brake_items(journals, "pin")
+    return TargetPinList(
+        items=tuple(
+            JournalPin(**fields_of(each), covers=covers(each.scope))
+            for each in brake_items(journals, "pin")
+        )
     )
 
 

@@ -42,7 +42,7 @@ WIDE = ("BEHIND", "SINCE", "BY", "OWNER")
 @click.option("--environment", "environments", multiple=True, help="Only in this; repeatable.")
 @click.option("--source", type=click.Choice(SOURCES), help="Only those of the bundle, or not.")
 @click.option("--expired", is_flag=True, help="Only those whose time is over.")
-@settings_options("bundle", "revision", "parameters", "database")
+@settings_options("bundle", "revision", "parameters", "database", "server", "serverToken")
 @click.option("-o", "--output", type=click.Choice(FORMATS), default="table", show_default=True)
 @click.option("-w", "--watch", is_flag=True, help="Keep showing it.")
 @click.option("--no-headers", is_flag=True, help="Leave the head of the table out.")
@@ -84,13 +84,12 @@ def bundle_if_any(merged: Merged) -> "EstateQuery | None":
 
 def _of_journal(merged: Merged, *, needed: bool) -> "tuple[JournalPin, ...]":
     """Pins that were set by hand; none where there is no journal and a bundle was read."""
-    from tidegate.cli.live import journals, opened
-    from tidegate.kinds.integrations.app.pins.pin_list import journal_pins
+    from tidegate.cli.answers.place import AnswerPlace, answering
     from tidegate.model.errors import TidegateError
 
     try:
-        with opened(merged.settings().database) as store:
-            return journal_pins(journals(store))
+        with answering(AnswerPlace.of(merged.settings())) as answers:
+            return answers.pins().items
     except TidegateError:
         if needed:
             raise
