@@ -85,6 +85,8 @@ READS = (
     ["get", "freezes", "-o", "json"],
     ["get", "blocks", "nothing"],
     ["get", "expedites"],
+    ["get", "promotions", "--recorded"],
+    ["get", "promotions", "--recorded", "--promotion", "nothing"],
     ["get", "pins"],
     ["get", "pins", "nothing", "--source", "journal"],
     ["get", "claims"],

@@ -44,6 +44,7 @@ def test_the_journal_answers_as_the_commands_do(surveyed: Service) -> None:
         ("/clusters?labelSelector=sector=prod", ["get", "clusters", "-l", "sector=prod"]),
         ("/report", ["upgrades", "report"]),
         ("/lint", ["upgrades", "lint"]),
+        ("/plan", ["plan", "upgrades"]),
         (f"/what-if?set={label}", ["upgrades", "what-if", "--set", label]),
     ):
         said = tidegate(*command, "-o", "json", "--database", "journal.db")

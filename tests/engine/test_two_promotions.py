@@ -9,6 +9,7 @@ from tests.engine.stage import VirtualClock
 from tests.engine.test_promotion_rounds import Round as Site
 from tests.git_repos import commit, git
 from tests.promoted import Source, make_source
+from tidegate.app.journals import Journals
 from tidegate.engine.brakes.book import BrakeBook
 from tidegate.engine.breaker import Breaker
 from tidegate.engine.execute import Executor, Limits
@@ -19,6 +20,8 @@ from tidegate.engine.round import Desk, Round, RoundResult
 from tidegate.explain.notice import NoticeKind
 from tidegate.forge.port import MergeRequest
 from tidegate.journal.fact import Mode, tag_of
+from tidegate.kind_table import rules_of
+from tidegate.kinds.promotions.app.lanes import LaneEnvironment, promotion_lanes
 from tidegate.kinds.promotions.core.journal.state import PromotionState
 from tidegate.kinds.promotions.kind import PromotionKind
 from tidegate.kinds.promotions.rules import PromotionRules
@@ -100,6 +103,11 @@ class Office:
         due = rules.notices(name, part.state, world, plan, now)
         return {e.name: e.state for e in view.targets}, {e.happening for e in due.notices}
 
+    def lanes(self) -> dict[str, LaneEnvironment]:
+        """The one environment of each promotion, as readers of the journal see it."""
+        found = promotion_lanes(Journals(self.store, rules_of, self.clock.now()))
+        return {each.promotion: each.environments[0] for each in found.items}
+
     def tags(self, name: str) -> list[str]:
         """The facts of a promotion, in order."""
         return [tag_of(entry.fact()) for entry in self.store.read(name)]
@@ -152,6 +160,15 @@ def test_two_promotions_are_under_way_and_each_ends_by_itself(
     assert sorted(office.requests()) == ["builds", "checks"]
     for name, environment in ((CHECKS, "pr-check"), (BUILDS, "jenkins")):
         assert office.states(name) == ({environment: "Updating"}, {NoticeKind.START})
+    for name, environment in (("checks", "pr-check"), ("builds", "jenkins")):
+        lane = office.lanes()[name]
+        assert (lane.name, lane.state) == (environment, "Updating")
+        assert lane.offer is not None
+        assert (lane.offer.url, lane.offer.state) == (office.requests()[name].url, "open")
+        assert lane.behind
+        assert lane.why is not None
+        assert lane.offer.url is not None
+        assert lane.offer.url in lane.why
     text = office.scraped()
     for name, environment in (("checks", "pr-check"), ("builds", "jenkins")):
         labels = f'promotion="{name}",environment="{environment}"'
@@ -173,6 +190,10 @@ def test_two_promotions_are_under_way_and_each_ends_by_itself(
         {NoticeKind.FAILURE},
     )
     assert {"offered", "mergeRequestSeen", "verified"} <= set(office.tags(CHECKS))
+    done, failed = office.lanes()["checks"], office.lanes()["builds"]
+    assert (done.behind, done.why, done.running is not None) == (0, None, True)
+    assert failed.offer is not None
+    assert (failed.offer.state, failed.running) == ("closed", None)
     assert "verified" not in office.tags(BUILDS)
     text = office.scraped()
     for promotion, event in (("checks", "merged"), ("checks", "verified"), ("builds", "closed")):

@@ -4,6 +4,7 @@ from tidegate.api.acts import ACTS as SHARED_ACTS
 from tidegate.api.questions import QUESTIONS as SHARED_QUESTIONS
 from tidegate.api.route import ActRoute, QuestionRoute, RouteQuery, RouteQuestion
 from tidegate.app.callers import PermissionReport, permission
+from tidegate.kinds.promotions.api.questions import PROMOTION_QUESTIONS
 from tidegate.kinds.upgrades.api.acts import UPGRADE_ACTS
 from tidegate.kinds.upgrades.api.questions import UPGRADE_QUESTIONS
 from tidegate.model.errors import NotFoundError
@@ -37,5 +38,6 @@ def can_i(ask: RouteQuestion[PermissionQuery]) -> PermissionReport:
 QUESTIONS: tuple[QuestionRoute, ...] = (
     *SHARED_QUESTIONS,
     *UPGRADE_QUESTIONS,
+    *PROMOTION_QUESTIONS,
     QuestionRoute("/can-i", can_i, (PermissionReport,)),
 )

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from tidegate.app.comparison import ReplayReport
     from tidegate.app.documents import RolloutDetails, RolloutList, StatusReport, TargetDetails
     from tidegate.kinds.integrations.app.pins.pin_list import TargetPinList
+    from tidegate.kinds.promotions.app.lanes import PromotionLaneList
 
 
 class JournalAnswers:
@@ -85,6 +86,12 @@ class JournalAnswers:
         from tidegate.kinds.integrations.app.pins.pin_list import journal_pins
 
         return journal_pins(self._journals)
+
+    def promotion_lanes(self) -> "PromotionLaneList":
+        """Which version is in which environment."""
+        from tidegate.kinds.promotions.app.lanes import promotion_lanes
+
+        return promotion_lanes(self._journals)
 
     def replay(self, partition: str | None) -> "ReplayReport":
         """Recorded decisions, taken again."""

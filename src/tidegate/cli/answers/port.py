@@ -21,6 +21,7 @@ from tidegate.model.time import Instant
 
 if TYPE_CHECKING:
     from tidegate.kinds.integrations.app.pins.pin_list import TargetPinList
+    from tidegate.kinds.promotions.app.lanes import PromotionLaneList
     from tidegate.kinds.upgrades.app.expedite import ExpediteEffect
 
 
@@ -104,6 +105,10 @@ class AnswerSource(Protocol):
 
     def pins(self) -> "TargetPinList":
         """As `journal_pins` of integrations."""
+        ...
+
+    def promotion_lanes(self) -> "PromotionLaneList":
+        """As `promotion_lanes` of promotions."""
         ...
 
     def replay(self, partition: str | None) -> ReplayReport:

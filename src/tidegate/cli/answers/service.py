@@ -32,6 +32,7 @@ from tidegate.cli.answers.port import (
 from tidegate.explain.pace import DatePace
 from tidegate.journal.facts import Verb
 from tidegate.kinds.integrations.app.pins.pin_list import TargetPinList
+from tidegate.kinds.promotions.app.lanes import PromotionLaneList
 from tidegate.kinds.upgrades.app.expedite import ExpediteEffect
 from tidegate.kinds.upgrades.app.forecast import ClusterForecast, ClusterForecastList
 from tidegate.model.document import Document
@@ -92,6 +93,10 @@ class ServiceAnswers:
     def pins(self) -> TargetPinList:
         """Targets that are pinned."""
         return self._client.get("/pins", {}, TargetPinList)
+
+    def promotion_lanes(self) -> PromotionLaneList:
+        """Which version is in which environment."""
+        return self._client.get("/promotions", {}, PromotionLaneList)
 
     def replay(self, partition: str | None) -> ReplayReport:
         """Recorded decisions, taken again."""

@@ -3,6 +3,7 @@
 from tidegate.explain.table import layout
 from tidegate.git.history import SHORT
 from tidegate.kinds.promotions.app.documents import PendingList, PromotionList, PromotionVersion
+from tidegate.kinds.promotions.app.lanes import LaneEnvironment, PromotionLaneList
 from tidegate.model.time import Instant, format_age, parse_instant
 
 HEADS = ("ENVIRONMENT", "VERSION", "SINCE", "BY", "BEHIND", "PLACES")
@@ -37,6 +38,34 @@ def _behind(row: PromotionVersion) -> str:
     if row.behind is None:
         return "unknown"
     return str(row.behind) if row.behind else "-"
+
+
+def lane_lines(
+    found: PromotionLaneList, now: Instant, width: int | None, *, headed: bool
+) -> list[str]:
+    """Every environment of every promotion, as it was read last."""
+    rows = [
+        (
+            lane.promotion,
+            each.name,
+            ", ".join(version[:SHORT] for version in each.versions) or each.follows or "-",
+            "unknown" if each.behind is None else str(each.behind or "-"),
+            each.state,
+            _offered(each),
+            "-" if lane.read_at is None else format_age(now - parse_instant(lane.read_at)),
+            each.why or "; ".join(each.troubles),
+        )
+        for lane in found.items
+        for each in lane.environments
+    ]
+    heads = ("PROMOTION", "ENVIRONMENT", "VERSION", "BEHIND", "STATE", "OFFER", "READ", "WHY")
+    return layout(heads, rows, width, headed=headed)
+
+
+def _offered(each: LaneEnvironment) -> str:
+    if each.offer is None:
+        return "-"
+    return f"{each.offer.version[:SHORT]} {each.offer.state}"
 
 
 def pending_lines(found: PendingList, now: Instant, width: int | None) -> list[str]:

@@ -30,21 +30,24 @@ FORMATS = ("table", "wide", "json", "yaml", "name")
     tidegate get promotions
     tidegate get promotions --no-forge -o wide
     tidegate get promotions -o json
+    tidegate get promotions --recorded          # as a worker read it last, from its journal
     """,
 )
 @click.option("--promotion", "name", metavar="NAME", help="Which, where several are declared.")
 @click.option("--base", default="", metavar="REF", help="Read this revision of the bundle.")
 @click.option("--no-fetch", is_flag=True, help="Use what was fetched before.")
 @click.option("--no-forge", is_flag=True, help="Do not look up merge requests.")
+@click.option("--recorded", is_flag=True, help="As a worker read it last; so of a service.")
 @click.option("--no-headers", is_flag=True, help="Leave the head of the table out.")
 @click.option("-o", "--output", type=click.Choice(FORMATS), default="table", show_default=True)
-@settings_options(*SETTINGS)
+@settings_options(*SETTINGS, "server", "serverToken")
 def get_promotions(
     merged: Merged,
     name: str | None,
     base: str,
     no_fetch: bool,
     no_forge: bool,
+    recorded: bool,
     no_headers: bool,
     output: str,
 ) -> None:
@@ -55,6 +58,9 @@ def get_promotions(
     from tidegate.kinds.promotions.cli.list_text import version_lines
 
     settings = merged.settings()
+    if recorded or _asks_service(settings):
+        _show_lanes(settings, name, output, headed=not no_headers)
+        return
     ports = ports_of(settings, fetch=not no_fetch)
     found = asyncio.run(_listed(ports, None if no_forge else settings, name, base))
     if output == "name":
@@ -70,6 +76,33 @@ def get_promotions(
         click.echo(f"warning: {warning}", err=True)
     if not found.complete:
         raise click.exceptions.Exit(FAILURE)
+
+
+def _asks_service(settings: Settings) -> bool:
+    from tidegate.cli.answers.place import AnswerPlace, service_client
+
+    return service_client(AnswerPlace.of(settings)) is not None
+
+
+def _show_lanes(settings: Settings, name: str | None, output: str, *, headed: bool) -> None:
+    """Print what a worker read last."""
+    from tidegate.cli.answers.place import AnswerPlace, answering
+    from tidegate.kinds.promotions.app.lanes import named_lanes
+    from tidegate.kinds.promotions.cli.list_text import lane_lines
+
+    with answering(AnswerPlace.of(settings)) as answers:
+        found = named_lanes(answers.promotion_lanes(), name)
+    if output == "name":
+        for lane in found.items:
+            for each in lane.environments:
+                click.echo(f"env/{each.name}")
+    elif output in ("json", "yaml"):
+        emit(found, output)
+    elif not found.items:
+        click.echo("no promotions", err=True)
+    else:
+        for line in lane_lines(found, clock().now(), terminal_width(), headed=headed):
+            click.echo(line)
 
 
 async def _listed(

@@ -9,6 +9,7 @@ from tidegate.api.route import QuestionRoute, RouteQuery, RouteQuestion
 from tidegate.explain.pace import DAYS_AHEAD, DatePace
 from tidegate.kinds.upgrades.app.clusters import ClusterList, list_clusters
 from tidegate.kinds.upgrades.app.lint import LintReport, lint_fleet
+from tidegate.kinds.upgrades.app.plan import UpgradePlanList, plan_upgrades
 from tidegate.kinds.upgrades.app.read.journal import UpgradeJournal, read_recorded
 from tidegate.kinds.upgrades.app.read.world import FleetReading
 from tidegate.kinds.upgrades.app.report import FleetReport, report_fleet
@@ -62,6 +63,11 @@ def lint(ask: RouteQuestion[OrganisationQuery]) -> LintReport:
     return lint_fleet(_fleet(ask, ask.query.org))
 
 
+def plan(ask: RouteQuestion[OrganisationQuery]) -> UpgradePlanList:
+    """What a run would write to OpenShift Cluster Manager now, and why."""
+    return plan_upgrades(_fleet(ask, ask.query.org))
+
+
 def what_if(ask: RouteQuestion[WhatIfQuery]) -> WhatIfReport:
     """What other labels would change, cluster by cluster."""
     query = ask.query
@@ -78,6 +84,7 @@ def _fleet(ask: RouteQuestion[RouteQuery], orgs: tuple[str, ...]) -> FleetReadin
 UPGRADE_QUESTIONS: tuple[QuestionRoute, ...] = (
     QuestionRoute("/clusters", clusters, (ClusterList,), long=True),
     QuestionRoute("/report", report, (FleetReport,), long=True),
+    QuestionRoute("/plan", plan, (UpgradePlanList,), long=True),
     QuestionRoute("/lint", lint, (LintReport,), long=True),
     QuestionRoute("/what-if", what_if, (WhatIfReport,), long=True),
 )

@@ -1,0 +1,1 @@
+"""Promotions over HTTP."""

@@ -1,0 +1,170 @@
+"""Promotions as lanes, from the journal: which version is in which environment, and what waits."""
+
+from collections.abc import Iterator
+
+from tidegate.app.journals import Decision, Journals
+from tidegate.explain.sentence import sentence
+from tidegate.explain.view import TargetRow
+from tidegate.kinds.promotions.core.decide import KIND
+from tidegate.kinds.promotions.core.journal.state import PromotionState
+from tidegate.kinds.promotions.core.model import PromotionEnvironment
+from tidegate.kinds.promotions.core.world import PromotionWorld, RunningCheck, VersionOffer
+from tidegate.model.document import Document, Part
+from tidegate.model.errors import NotFoundError
+from tidegate.model.problem import nearest_or_all
+from tidegate.model.time import format_second
+
+
+class LaneOffer(Part, frozen=True, kw_only=True):
+    """A version that was offered to an environment in a merge request, or on a branch."""
+
+    version: str
+    branch: str
+    url: str | None
+    # open, merged, closed, …
+    state: str
+    offered_at: str
+    changed_at: str | None
+    by: str | None
+
+
+class LaneCheck(Part, frozen=True, kw_only=True):
+    """Whether what runs is what the files promise."""
+
+    version: str
+    matches: bool
+    differing: tuple[str, ...]
+
+
+class LaneEnvironment(Part, frozen=True, kw_only=True):
+    """One environment of a promotion."""
+
+    name: str
+    # Waiting, Updating, Done, Failed, Ignored.
+    state: str
+    # Versions as they are written, and the branch that is followed instead.
+    versions: tuple[str, ...]
+    follows: str | None
+    # How many commits the newest version is ahead; null: not known.
+    behind: int | None
+    # What it waits for, or that it is offered next, in words; null: there is nothing to do.
+    why: str | None
+    # Places that were not found, and files that cannot be read.
+    troubles: tuple[str, ...]
+    offer: LaneOffer | None
+    running: LaneCheck | None
+
+
+class PromotionLane(Part, frozen=True, kw_only=True):
+    """One promotion: its environments in order."""
+
+    promotion: str
+    partition: str
+    # The newest version; empty: none was read yet.
+    version: str
+    summary: str
+    # When it was read last; null: never.
+    read_at: str | None
+    environments: tuple[LaneEnvironment, ...]
+
+
+class PromotionLaneList(Document, frozen=True, kw_only=True):
+    """Every promotion of a journal."""
+
+    items: tuple[PromotionLane, ...]
+
+
+def promotion_lanes(journals: Journals) -> PromotionLaneList:
+    """Every promotion that the journal knows, as it was read last."""
+    found = (journals.read(each) for each in journals.names(KIND))
+    return PromotionLaneList(items=tuple(_lane(each) for each in found if each is not None))
+
+
+def named_lanes(found: PromotionLaneList, name: str | None) -> PromotionLaneList:
+    """The same, or the one of a name; NotFoundError names the nearest."""
+    if name is None:
+        return found
+    known = [each.promotion for each in found.items]
+    if name not in known:
+        raise NotFoundError("promotion", name, nearest_or_all(name, known))
+    return PromotionLaneList(items=tuple(each for each in found.items if each.promotion == name))
+
+
+def _lane(one: Decision) -> PromotionLane:
+    world: PromotionWorld = one.world
+    at = one.state.read_at
+    return PromotionLane(
+        promotion=world.promotion.name,
+        partition=one.partition,
+        version=world.version,
+        summary=one.view.summary,
+        read_at=None if at is None else format_second(at),
+        environments=tuple(_environments(one, world)),
+    )
+
+
+def _environments(one: Decision, world: PromotionWorld) -> Iterator[LaneEnvironment]:
+    """Those that are promoted, and those that follow a branch, in order."""
+    rows = {each.name: each for each in one.view.targets}
+    for each in world.promotion.environments:
+        if each.name in rows or each.follows:
+            yield _environment(one.state, world, each, rows.get(each.name))
+
+
+def _environment(
+    state: PromotionState,
+    world: PromotionWorld,
+    declared: PromotionEnvironment,
+    row: TargetRow | None,
+) -> LaneEnvironment:
+    name = declared.name
+    unread = {} if state.read is None else state.read.unread
+    versions = tuple(dict.fromkeys(each.value for each in world.commits_in(name)))
+    return LaneEnvironment(
+        name=name,
+        state="Ignored" if row is None else row.state,
+        versions=versions,
+        follows=declared.follows or None,
+        behind=_behind(world, versions or (declared.follows,)),
+        why=_why(row),
+        troubles=(*world.missing.get(name, ()), *unread.get(name, ())),
+        offer=_offer(world.offers.get(name)),
+        running=_check(world.checks.get(name)),
+    )
+
+
+def _why(row: TargetRow | None) -> str | None:
+    if row is None:
+        return None
+    if row.starts:
+        return "every gate is open: it is offered next"
+    return None if row.shut is None else sentence(row.shut)
+
+
+def _behind(world: PromotionWorld, versions: tuple[str, ...]) -> int | None:
+    """By how many commits the version that is furthest behind is."""
+    known = [world.relations.get(each) for each in versions]
+    if not known or any(each is None for each in known):
+        return None
+    return max(each.commits for each in known if each is not None)
+
+
+def _offer(offer: VersionOffer | None) -> LaneOffer | None:
+    if offer is None:
+        return None
+    changed = offer.changed_at
+    return LaneOffer(
+        version=offer.version,
+        branch=offer.branch,
+        url=offer.url or None,
+        state=offer.state.value,
+        offered_at=format_second(offer.offered_at),
+        changed_at=None if changed is None else format_second(changed),
+        by=offer.by or None,
+    )
+
+
+def _check(check: RunningCheck | None) -> LaneCheck | None:
+    if check is None:
+        return None
+    return LaneCheck(version=check.version, matches=check.matches, differing=check.differing)
