@@ -1,35 +1,17 @@
 """Commands that ask a service: the same words, the same output, the same exit codes."""
 
 import re
-import socket
-import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from subprocess import CompletedProcess
 
 import pytest
-import uvicorn
 
+from tests.api.listener import listening
 from tests.api.stage import PARTITION, Client, Service, copied
 from tests.command import tidegate
 from tidegate.access.roles import Role
 from tidegate.cli.live import whoami
-
-
-@contextmanager
-def listening(service: Service) -> Iterator[str]:
-    """The address of a service."""
-    ear = socket.create_server(("127.0.0.1", 0))
-    server = uvicorn.Server(uvicorn.Config(service.app, log_config=None, lifespan="off"))
-    thread = threading.Thread(target=server.run, args=([ear],), daemon=True)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{ear.getsockname()[1]}"
-    finally:
-        service.api.close()
-        server.should_exit = True
-        thread.join(10)
 
 
 class Beside:

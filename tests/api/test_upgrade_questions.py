@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tests.api.listener import listening
 from tests.api.stage import Service
 from tests.command import tidegate
 from tests.managed import example, managed
@@ -74,3 +75,37 @@ def test_what_cannot_be_read_is_named(surveyed: Service) -> None:
     assert client.get("/clusters?name=pay-prod-11").status == 404
     assert client.get("/what-if?set=nonsense").status == 422
     assert client.get("/what-if?set=a&set=b").status == 422
+
+
+COMMANDS = (
+    ["get", "clusters"],
+    ["get", "clusters", "-l", "sector=prod", "-o", "wide"],
+    ["get", "clusters", "--org", PAY, "--mode", "compat"],
+    ["get", "clusters", "pay-prod-11"],
+    ["upgrades", "report"],
+    ["upgrades", "report", "--history"],
+    ["upgrades", "lint"],
+    ["upgrades", "status"],
+    ["upgrades", "what-if", "--set", "pay-prod-1/soak-days=9", "--apply-time", "2h"],
+    ["upgrades", "what-if", "--set", "nonsense"],
+    ["plan", "upgrades", "--mode", "both"],
+)
+
+
+def test_commands_about_clusters_ask_a_service(
+    surveyed: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same output, errors and exit codes as on the journal of that service."""
+    monkeypatch.chdir(tmp_path)
+    Path("token").write_text(surveyed.client().token)
+    with listening(surveyed) as address:
+        server = ["--server", address, "--server-token", "file:token"]
+        for words in COMMANDS:
+            local = tidegate(*words, "--database", "journal.db")
+            remote = tidegate(*words, *server)
+            assert remote.stdout == local.stdout, words
+            assert remote.stderr == local.stderr, words
+            assert remote.returncode == local.returncode, words
+        both = tidegate("get", "clusters", "--world", "world.json", *server)
+        assert both.returncode == 2
+        assert "--world and --server cannot be combined" in both.stderr

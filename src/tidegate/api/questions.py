@@ -123,8 +123,8 @@ def dates(ask: RouteQuestion[DatesQuery]) -> Document:
     """When a rollout or a target is expected to start and to be done."""
     query = ask.query
     pace = DatePace(
-        apply_time=_duration("applyTime", query.apply_time),
-        pool_time=_duration("poolTime", query.pool_time),
+        apply_time=asked_duration("applyTime", query.apply_time),
+        pool_time=asked_duration("poolTime", query.pool_time),
         days=query.days,
     )
     return when(ask.journals, ask.name, pace)
@@ -252,7 +252,8 @@ def label_selector(text: str) -> Selector:
         raise bad_request(str(error), "labelSelector") from None
 
 
-def _duration(name: str, text: str) -> Duration | None:
+def asked_duration(name: str, text: str) -> Duration | None:
+    """A duration; RequestError 400 if it is none, None if there is none."""
     try:
         return parse_duration(text) if text else None
     except ValueError as error:

@@ -1,22 +1,29 @@
 """Questions about upgrades of clusters, over HTTP, from the last recorded surveys."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from msgspec import Meta
 
-from tidegate.api.questions import label_selector
+from tidegate.api.questions import asked_duration, label_selector
 from tidegate.api.route import QuestionRoute, RouteQuery, RouteQuestion
 from tidegate.explain.pace import DAYS_AHEAD, DatePace
 from tidegate.kinds.upgrades.app.clusters import ClusterList, list_clusters
 from tidegate.kinds.upgrades.app.lint import LintReport, lint_fleet
+from tidegate.kinds.upgrades.app.owners.status import UpgradeStatus, upgrade_status
 from tidegate.kinds.upgrades.app.plan import UpgradePlanList, plan_upgrades
 from tidegate.kinds.upgrades.app.read.journal import UpgradeJournal, read_recorded
 from tidegate.kinds.upgrades.app.read.world import FleetReading
-from tidegate.kinds.upgrades.app.report import FleetReport, report_fleet
+from tidegate.kinds.upgrades.app.report import (
+    FleetReport,
+    VersionHistory,
+    report_fleet,
+    report_history,
+)
 from tidegate.kinds.upgrades.app.what_if import WhatIfReport, compare_labels
 from tidegate.kinds.upgrades.rules import UpgradeRules
 
 _WHERE = "the journal of the service"
+Rules = Literal["", "strict", "compat"]
 
 
 class ClusterQuery(RouteQuery, frozen=True):
@@ -28,6 +35,8 @@ class ClusterQuery(RouteQuery, frozen=True):
     name: str = ""
     # As kubectl has it, of labels without their prefix: sector=prod,soak-days!=0.
     label_selector: str = ""
+    # By which rules; empty: those that an organisation is registered with.
+    mode: Rules = ""
 
 
 class OrganisationQuery(RouteQuery, frozen=True):
@@ -36,12 +45,27 @@ class OrganisationQuery(RouteQuery, frozen=True):
     org: tuple[str, ...] = ()
 
 
+class ModeQuery(OrganisationQuery, frozen=True):
+    """Which organisations, and by which rules."""
+
+    mode: Rules = ""
+
+
+class PlanQuery(OrganisationQuery, frozen=True):
+    """Which organisations, and by which rules: those of both are possible."""
+
+    mode: Literal["", "strict", "compat", "both"] = ""
+
+
 class WhatIfQuery(RouteQuery, frozen=True):
     """Other labels, and how far ahead to look."""
 
     # CLUSTER/LABEL=VALUE, as `tidegate upgrades what-if --set` has it.
     set: tuple[str, ...] = ()
     org: tuple[str, ...] = ()
+    # How long an upgrade, and a node pool, takes: 20m; empty: as long as it usually took.
+    apply_time: str = ""
+    pool_time: str = ""
     days: Annotated[int, Meta(ge=1, le=1000)] = DAYS_AHEAD
 
 
@@ -49,7 +73,10 @@ def clusters(ask: RouteQuestion[ClusterQuery]) -> ClusterList:
     """Clusters that upgrade by their labels: version, next version, soak left, and why."""
     query = ask.query
     return list_clusters(
-        _fleet(ask, query.org), query.name or None, label_selector(query.label_selector)
+        _fleet(ask, query.org),
+        query.name or None,
+        label_selector(query.label_selector),
+        query.mode or None,
     )
 
 
@@ -63,15 +90,30 @@ def lint(ask: RouteQuestion[OrganisationQuery]) -> LintReport:
     return lint_fleet(_fleet(ask, ask.query.org))
 
 
-def plan(ask: RouteQuestion[OrganisationQuery]) -> UpgradePlanList:
+def soaked(ask: RouteQuestion[OrganisationQuery]) -> VersionHistory:
+    """How long each version has run under each workload."""
+    return report_history(_fleet(ask, ask.query.org))
+
+
+def status(ask: RouteQuestion[ModeQuery]) -> UpgradeStatus:
+    """Organisations, one screen each: blocks, inheritance, sectors, clusters."""
+    return upgrade_status(_fleet(ask, ask.query.org), ask.query.mode or None)
+
+
+def plan(ask: RouteQuestion[PlanQuery]) -> UpgradePlanList:
     """What a run would write to OpenShift Cluster Manager now, and why."""
-    return plan_upgrades(_fleet(ask, ask.query.org))
+    return plan_upgrades(_fleet(ask, ask.query.org), ask.query.mode or None)
 
 
 def what_if(ask: RouteQuestion[WhatIfQuery]) -> WhatIfReport:
     """What other labels would change, cluster by cluster."""
     query = ask.query
-    return compare_labels(_fleet(ask, query.org), query.set, DatePace(days=query.days))
+    pace = DatePace(
+        apply_time=asked_duration("applyTime", query.apply_time),
+        pool_time=asked_duration("poolTime", query.pool_time),
+        days=query.days,
+    )
+    return compare_labels(_fleet(ask, query.org), query.set, pace)
 
 
 def _fleet(ask: RouteQuestion[RouteQuery], orgs: tuple[str, ...]) -> FleetReading:
@@ -84,6 +126,8 @@ def _fleet(ask: RouteQuestion[RouteQuery], orgs: tuple[str, ...]) -> FleetReadin
 UPGRADE_QUESTIONS: tuple[QuestionRoute, ...] = (
     QuestionRoute("/clusters", clusters, (ClusterList,), long=True),
     QuestionRoute("/report", report, (FleetReport,), long=True),
+    QuestionRoute("/soaked", soaked, (VersionHistory,), long=True),
+    QuestionRoute("/upgrades", status, (UpgradeStatus,), long=True),
     QuestionRoute("/plan", plan, (UpgradePlanList,), long=True),
     QuestionRoute("/lint", lint, (LintReport,), long=True),
     QuestionRoute("/what-if", what_if, (WhatIfReport,), long=True),

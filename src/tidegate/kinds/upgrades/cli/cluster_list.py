@@ -10,6 +10,7 @@ from tidegate.documents.scope_doc import selector_of
 from tidegate.kinds.upgrades.app.clusters import ClusterList, list_clusters
 from tidegate.kinds.upgrades.cli.source.flags import WorldQuery, mode_option, source_options
 from tidegate.kinds.upgrades.cli.source.reader import read_fleet
+from tidegate.kinds.upgrades.cli.source.service import served_answer
 from tidegate.kinds.upgrades.cli.text.answer import report_gaps
 from tidegate.kinds.upgrades.cli.text.clusters import cluster_table
 from tidegate.model.selector import EVERYTHING, Selector
@@ -55,7 +56,9 @@ def get_clusters(
     chosen = _selector(selector)
     failed = False
     for _ in again(watch, WATCH_S):
-        found = list_clusters(read_fleet(query), name, chosen, mode)
+        asked = {"name": name, "labelSelector": selector, "mode": mode}
+        found = served_answer(query, "/clusters", ClusterList, **asked)
+        found = found or list_clusters(read_fleet(query), name, chosen, mode)
         _show(found, output, query, no_headers)
         report_gaps(found)
         failed = bool(found.errors)

@@ -6,9 +6,10 @@ from tidegate.cli.main import FAILURE
 from tidegate.cli.output import emit, say, terminal_width, wants_colour
 from tidegate.cli.render.findings import annotation
 from tidegate.cli.shape import Command
-from tidegate.kinds.upgrades.app.lint import lint_fleet
+from tidegate.kinds.upgrades.app.lint import LintReport, lint_fleet
 from tidegate.kinds.upgrades.cli.source.flags import WorldQuery, source_options
 from tidegate.kinds.upgrades.cli.source.reader import read_fleet
+from tidegate.kinds.upgrades.cli.source.service import served_answer
 from tidegate.kinds.upgrades.cli.text.answer import report_gaps
 from tidegate.kinds.upgrades.cli.text.lint import (
     finding_lines,
@@ -38,7 +39,7 @@ def lint(query: WorldQuery, output: str) -> None:
     wait for ever, or are still on a version when it ends. Exits 1 if there is an error or
     a warning; notes are for information.
     """
-    found = lint_fleet(read_fleet(query))
+    found = served_answer(query, "/lint", LintReport) or lint_fleet(read_fleet(query))
     if output == "github":
         for each in found.findings:
             text = f"{owner_of(each)}: {finding_text(each)}"

@@ -8,6 +8,7 @@ from tidegate.kinds.upgrades.app import plan
 from tidegate.kinds.upgrades.app.plan import BOTH, COMPAT, STRICT
 from tidegate.kinds.upgrades.cli.source.flags import WorldQuery, source_options
 from tidegate.kinds.upgrades.cli.source.reader import read_fleet
+from tidegate.kinds.upgrades.cli.source.service import served_answer
 from tidegate.kinds.upgrades.cli.text.answer import finish
 from tidegate.kinds.upgrades.cli.text.plan import plan_lines
 
@@ -38,7 +39,8 @@ def plan_upgrades(query: WorldQuery, mode: str | None, output: str) -> None:
     Upgrades, node pools that follow, channels, acknowledgements of version gates, and service
     logs to owners, once a day. `tidegate why` explains why all others wait.
     """
-    found = plan.plan_upgrades(read_fleet(query), mode)
+    found = served_answer(query, "/plan", plan.UpgradePlanList, mode=mode)
+    found = found or plan.plan_upgrades(read_fleet(query), mode)
     if output == "table":
         for line in plan_lines(found, terminal_width()):
             say(line, wants_colour(query.settings.color))

@@ -5,10 +5,15 @@ import click
 from tidegate.cli.output import emit, say, terminal_width, wants_colour
 from tidegate.cli.shape import Command
 from tidegate.explain.table import layout
-from tidegate.kinds.upgrades.app.read.world import FleetReading
-from tidegate.kinds.upgrades.app.report import report_fleet, report_history
+from tidegate.kinds.upgrades.app.report import (
+    FleetReport,
+    VersionHistory,
+    report_fleet,
+    report_history,
+)
 from tidegate.kinds.upgrades.cli.source.flags import WorldQuery, source_options
 from tidegate.kinds.upgrades.cli.source.reader import read_fleet
+from tidegate.kinds.upgrades.cli.source.service import served_answer
 from tidegate.kinds.upgrades.cli.text.answer import finish
 from tidegate.kinds.upgrades.cli.text.report import (
     FIELDS,
@@ -42,15 +47,15 @@ def report(query: WorldQuery, past: bool, output: str) -> None:
     keep it. ⏰ its upgrade is to start, 💫 it is under way, 🎉 it is expected next, with the date
     that `tidegate when` has. An excluded cluster is shown with the label at fault.
     """
-    fleet = read_fleet(query)
     if past:
-        _show_history(fleet, output)
+        known = served_answer(query, "/soaked", VersionHistory)
+        _show_history(known or report_history(read_fleet(query)), output)
     else:
-        _show_report(fleet, output, wants_colour(query.settings.color))
+        found = served_answer(query, "/report", FleetReport) or report_fleet(read_fleet(query))
+        _show_report(found, output, wants_colour(query.settings.color))
 
 
-def _show_report(fleet: FleetReading, output: str, colour: bool) -> None:
-    found = report_fleet(fleet)
+def _show_report(found: FleetReport, output: str, colour: bool) -> None:
     if output == "markdown":
         from tidegate.kinds.upgrades.cli.text.report_page import report_page
 
@@ -66,8 +71,7 @@ def _show_report(fleet: FleetReading, output: str, colour: bool) -> None:
     finish(found)
 
 
-def _show_history(fleet: FleetReading, output: str) -> None:
-    found = report_history(fleet)
+def _show_history(found: VersionHistory, output: str) -> None:
     if output == "markdown":
         from tidegate.kinds.upgrades.cli.text.report_page import history_page
 

@@ -4,9 +4,10 @@ import click
 
 from tidegate.cli.output import emit, say, terminal_width, wants_colour
 from tidegate.cli.shape import Command
-from tidegate.kinds.upgrades.app.owners.status import upgrade_status
+from tidegate.kinds.upgrades.app.owners.status import UpgradeStatus, upgrade_status
 from tidegate.kinds.upgrades.cli.source.flags import WorldQuery, mode_option, source_options
 from tidegate.kinds.upgrades.cli.source.reader import read_fleet
+from tidegate.kinds.upgrades.cli.source.service import served_answer
 from tidegate.kinds.upgrades.cli.text.answer import finish
 from tidegate.kinds.upgrades.cli.text.status import status_lines
 
@@ -32,7 +33,8 @@ def status(query: WorldQuery, mode: str | None, output: str) -> None:
     have, or how many cluster-days are left where no cluster runs it. Everything else about one
     cluster: `tidegate why cluster/NAME`. Exits 1 if something could not be read.
     """
-    found = upgrade_status(read_fleet(query), mode)
+    found = served_answer(query, "/upgrades", UpgradeStatus, mode=mode)
+    found = found or upgrade_status(read_fleet(query), mode)
     if output in ("json", "yaml"):
         emit(found, output)
     else:

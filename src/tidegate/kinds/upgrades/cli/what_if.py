@@ -6,9 +6,10 @@ from tidegate.cli.moment import duration
 from tidegate.cli.output import FORMATS, emit, say, terminal_width, wants_colour
 from tidegate.cli.shape import Command
 from tidegate.explain.pace import DatePace
-from tidegate.kinds.upgrades.app.what_if import compare_labels
+from tidegate.kinds.upgrades.app.what_if import WhatIfReport, compare_labels
 from tidegate.kinds.upgrades.cli.source.flags import WorldQuery, source_options
 from tidegate.kinds.upgrades.cli.source.reader import read_fleet
+from tidegate.kinds.upgrades.cli.source.service import served_answer
 from tidegate.kinds.upgrades.cli.text.answer import finish
 from tidegate.kinds.upgrades.cli.text.what_if import what_if_lines
 
@@ -52,7 +53,9 @@ def what_if_command(
         apply_time=duration("--apply-time", apply_time),
         pool_time=duration("--pool-time", pool_time),
     )
-    found = compare_labels(read_fleet(query), sets, pace)
+    times = {"applyTime": apply_time, "poolTime": pool_time}
+    found = served_answer(query, "/what-if", WhatIfReport, set=list(sets), **times)
+    found = found or compare_labels(read_fleet(query), sets, pace)
     if output != "table":
         emit(found, output)
     else:

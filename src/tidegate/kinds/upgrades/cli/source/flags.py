@@ -3,6 +3,7 @@
 --world FILE                      a world in a file
 --ocm-url URL --token …           one's own organisation, nothing else
 --upgrades FILE                   every organisation that is served, read now
+--server URL                      the journal of a service
 """
 
 import functools
@@ -19,7 +20,7 @@ Function = Callable[..., Any]
 
 SETTINGS = (
     "upgrades", "ocm.url", "ocm.tokenUrl", "ocm.token", "database", "brakes", "holdFiles",
-    "prometheus", "bundle", "revision", "color",
+    "prometheus", "bundle", "revision", "color", "server", "serverToken",
 )  # fmt: skip
 
 
