@@ -42,7 +42,7 @@ from tidegate.settings.settings import Merged
 )
 @click.argument("name")
 @click.argument("target", required=False)
-@settings_options(*SETTINGS, "server", "serverToken")
+@settings_options(*SETTINGS)
 @source_flags
 @click.option("--apply-time", metavar="DURATION", help="How long a change takes, if you know.")
 @click.option("--pool-time", metavar="DURATION", help="Of upgrades: how long a node pool takes.")

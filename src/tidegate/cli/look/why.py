@@ -60,7 +60,7 @@ PROMOTION = (
 )
 @click.argument("what")
 @click.argument("target", required=False)
-@settings_options(*dict.fromkeys((*SETTINGS, "server", "serverToken", *PROMOTION)))
+@settings_options(*dict.fromkeys((*SETTINGS, *PROMOTION)))
 @click.option("--promotion", metavar="NAME", help="Of `env/NAME`: which, of several.")
 @source_flags
 @mode_option
