@@ -54,7 +54,10 @@ def _no_journal(error: NoJournalError, database: str, *, offers: bool) -> UserEr
     origin = origin_of("database", database)
     written = shown("database", database)  # without its password
     what = f"{error.what} ({written}: {origin})" if origin else error.what
-    remedy = "run it where the worker runs, or name its journal: --database, TIDEGATE_DATABASE"
+    remedy = (
+        "run it where the worker runs, or name its journal: --database, TIDEGATE_DATABASE;"
+        " `tidegate login` is for one that serves"
+    )
     if offers:
         remedy += "; --create makes a new one"
     return UserError((Problem(error.place, what, remedy),))

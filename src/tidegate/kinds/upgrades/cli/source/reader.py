@@ -39,7 +39,8 @@ if TYPE_CHECKING:
 
 NO_SOURCE = (
     "no source of clusters: write --upgrades FILE (the organisations that are served), --ocm-url"
-    " URL with a token of your own, --world FILE, or --database with the journal of a worker"
+    " URL with a token of your own, --world FILE, --database with the journal of a worker, or"
+    " --server URL"
 )
 # How often the number of requests is shown on a terminal.
 SHOW_S = 0.2
