@@ -46,7 +46,7 @@ class LocalForge:
         """One by its number."""
         state = await asyncio.to_thread(self._store.read)
         found = state.requests.get(number)
-        return None if found is None else self._seen(found)
+        return None if found is None else self._seen(found, state)
 
     async def of_commit(self, sha: str) -> MergeRequest | None:
         """The merged request that added a commit to its target, or was merged as it."""
@@ -58,22 +58,22 @@ class LocalForge:
 
     async def update(self, number: int, proposal: Proposal) -> MergeRequest:
         """Change title, description and target of one; its labels stay."""
-        found = await asyncio.to_thread(
-            self._change, number, f"update {number}", lambda kept: _worded(kept, proposal)
+        return await asyncio.to_thread(
+            self._change, number, f"update {number}", lambda kept, _: _worded(kept, proposal)
         )
-        return self._seen(found)
 
     async def comment(self, number: int, key: str, text: str) -> None:
         """Comment, in place of the earlier comment with the same key."""
         mark(key)  # raises UserError if it is not a key
+        what = f"comment on {number}"
         await asyncio.to_thread(
-            self._change, number, f"comment on {number}", lambda kept: _commented(kept, key, text)
+            self._change, number, what, lambda kept, _: _commented(kept, key, text)
         )
 
     async def label(self, number: int, add: Sequence[str] = (), remove: Sequence[str] = ()) -> None:
         """Add labels, and remove others."""
 
-        def labelled(kept: StoredRequest) -> StoredRequest:
+        def labelled(kept: StoredRequest, _: LocalForgeState) -> StoredRequest:
             left = tuple(label for label in kept.labels if label not in remove)
             return replace(kept, labels=_joined(left, add))
 
@@ -92,19 +92,17 @@ class LocalForge:
 
     async def merge(self, number: int) -> MergeRequest:
         """Merge one as a forge would, with a merge commit; OutsideError if it conflicts."""
-        return self._seen(await asyncio.to_thread(self._merge, number))
+        return await asyncio.to_thread(self._merge, number)
 
     async def decline(self, number: int) -> MergeRequest:
         """Close one without merging it."""
 
-        def declined(kept: StoredRequest) -> StoredRequest:
+        def declined(kept: StoredRequest, state: LocalForgeState) -> StoredRequest:
             if kept.state is not RequestState.OPEN:
                 raise _not_open(kept)
-            return replace(kept, state=RequestState.CLOSED, head=self._head(kept))
+            return replace(kept, state=RequestState.CLOSED, head=_head(kept, state))
 
-        return self._seen(
-            await asyncio.to_thread(self._change, number, f"close {number}", declined)
-        )
+        return await asyncio.to_thread(self._change, number, f"close {number}", declined)
 
     async def statuses(self, sha: str) -> tuple[CheckStatus, ...]:
         """The results of checks of a commit."""
@@ -123,32 +121,33 @@ class LocalForge:
     def _find(
         self, source: str, title: str, state: RequestState | None
     ) -> tuple[MergeRequest, ...]:
+        now = self._store.read()
         found = [
             kept
-            for kept in self._store.read().requests.values()
+            for kept in now.requests.values()
             if (not source or kept.source == source)
             and (not title or kept.title == title)
             and (state is None or kept.state is state)
         ]
         found.sort(key=lambda kept: -kept.number)
-        return tuple(map(self._seen, found))
+        return tuple(self._seen(each, now) for each in found)
 
     def _of_commit(self, sha: str) -> MergeRequest | None:
         keeping = self._store
-        for kept in keeping.read().requests.values():
+        state = keeping.read()
+        for kept in state.requests.values():
             if kept.state is not RequestState.MERGED:
                 continue
             came = keeping.holds(sha, kept.head) and not keeping.holds(sha, kept.onto)
             if came or sha == kept.merged_as:
-                return self._seen(kept)
+                return self._seen(kept, state)
         return None
 
     def _open(self, proposal: Proposal) -> MergeRequest:
-        for branch in (proposal.source, proposal.target):
-            if not self._store.tip(f"refs/heads/{branch}"):
-                raise OutsideError(f"{self._folder}: no branch {shown(branch)}; push it first")
-
         def opened(state: LocalForgeState) -> StoredRequest:
+            for branch in (proposal.source, proposal.target):
+                if not state.branch(branch):
+                    raise OutsideError(f"{self._folder}: no branch {shown(branch)}; push it first")
             for kept in state.requests.values():
                 between = (kept.source, kept.target) == (proposal.source, proposal.target)
                 if between and kept.state is RequestState.OPEN:
@@ -160,12 +159,12 @@ class LocalForge:
                 source=proposal.source,
                 target=proposal.target,
                 labels=_joined((), proposal.labels),
-                onto=self._store.tip(f"refs/heads/{proposal.target}"),
+                onto=state.branch(proposal.target),
             )
 
-        return self._seen(self._settle(f"open {proposal.source}", opened))
+        return self._settle(f"open {proposal.source}", opened)
 
-    def _merge(self, number: int) -> StoredRequest:
+    def _merge(self, number: int) -> MergeRequest:
         keeping = self._store
         if keeping.git.line("rev-parse", "--is-bare-repository") != "true":
             raise OutsideError(f"{self._folder} is not bare: merge in its working tree")
@@ -174,12 +173,12 @@ class LocalForge:
             kept = self._kept(state, number)
             if kept.state is not RequestState.OPEN:
                 raise _not_open(kept)
-            head, onto = self._head(kept), keeping.tip(f"refs/heads/{kept.target}")
+            head, onto = _head(kept, state), state.branch(kept.target)
             made = self._merged(kept, head, onto)
             merged = replace(kept, state=RequestState.MERGED, head=head, onto=onto, merged_as=made)
             moves = [f"update refs/heads/{kept.target} {made} {onto}"]
             if keeping.write(state, request_file(number), merged, f"merge {number}", moves):
-                return merged
+                return self._seen(merged, state)
         raise self._too_busy()
 
     def _merged(self, kept: StoredRequest, head: str, onto: str) -> str:
@@ -218,23 +217,25 @@ class LocalForge:
         raise self._too_busy()
 
     def _change(
-        self, number: int, why: str, change: Callable[[StoredRequest], StoredRequest]
-    ) -> StoredRequest:
-        return self._settle(why, lambda state: change(self._kept(state, number)))
+        self,
+        number: int,
+        why: str,
+        change: Callable[[StoredRequest, LocalForgeState], StoredRequest],
+    ) -> MergeRequest:
+        return self._settle(why, lambda state: change(self._kept(state, number), state))
 
     def _settle(
         self, why: str, work_out: Callable[[LocalForgeState], StoredRequest]
-    ) -> StoredRequest:
+    ) -> MergeRequest:
         """Write a merge request computed from the state; again if the state changed meanwhile."""
         for _ in range(TRIES_MAX):
             state = self._store.read()
             kept = work_out(state)
-            head = self._head(kept)
+            head = _head(kept, state)
             moves = [f"update refs/merge-requests/{kept.number}/head {head}"] if head else []
-            if state.requests.get(kept.number) == kept:
-                return kept
-            if self._store.write(state, request_file(kept.number), kept, why, moves):
-                return kept
+            is_so = state.requests.get(kept.number) == kept
+            if is_so or self._store.write(state, request_file(kept.number), kept, why, moves):
+                return self._seen(kept, state)
         raise self._too_busy()
 
     def _kept(self, state: LocalForgeState, number: int) -> StoredRequest:
@@ -243,13 +244,7 @@ class LocalForge:
             raise UserError((problem,))
         return state.requests[number]
 
-    def _head(self, kept: StoredRequest) -> str:
-        """The newest commit of its branch; of one that is not open, the last one."""
-        if kept.state is not RequestState.OPEN:
-            return kept.head
-        return self._store.tip(f"refs/heads/{kept.source}")
-
-    def _seen(self, kept: StoredRequest) -> MergeRequest:
+    def _seen(self, kept: StoredRequest, state: LocalForgeState) -> MergeRequest:
         return MergeRequest(
             number=kept.number,
             url=f"{self._folder.absolute().as_uri()}#{kept.number}",
@@ -259,13 +254,18 @@ class LocalForge:
             target=kept.target,
             state=kept.state,
             labels=kept.labels,
-            head=self._head(kept),
+            head=_head(kept, state),
             merged_as=kept.merged_as,
             ended_by=kept.ended_by,
         )
 
     def _too_busy(self) -> OutsideError:
         return OutsideError(f"{self._folder}: others wrote {TRIES_MAX} times meanwhile; try again")
+
+
+def _head(kept: StoredRequest, state: LocalForgeState) -> str:
+    """The newest commit of its branch; of one that is not open, the last one."""
+    return state.branch(kept.source) if kept.state is RequestState.OPEN else kept.head
 
 
 def _worded(kept: StoredRequest, proposal: Proposal) -> StoredRequest:

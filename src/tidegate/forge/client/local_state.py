@@ -7,7 +7,8 @@ the history.
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache
 from pathlib import Path
 from typing import TypeVar
 
@@ -20,6 +21,7 @@ from tidegate.model.json_text import decode_json
 
 REF = "refs/tidegate/forge"
 NOTHING = "0" * 40
+_OF_REQUESTS = ("refs/heads", "refs/merge-requests")
 _WHO = {"user.name": "Tidegate", "user.email": "tidegate@localhost"}
 T = TypeVar("T")
 _REQUEST = re.compile(r"request-([0-9]+)\.json")
@@ -62,6 +64,12 @@ class LocalForgeState(msgspec.Struct, frozen=True):
     # The identity of each file, by its name.
     files: Mapping[str, str]
     requests: Mapping[int, StoredRequest]
+    # The commit of every branch and of every offered one, by its full name.
+    refs: Mapping[str, str]
+
+    def branch(self, name: str) -> str:
+        """The commit of a branch; empty: there is none."""
+        return self.refs.get(f"refs/heads/{name}", "")
 
 
 class LocalForgeStore:
@@ -86,27 +94,42 @@ class LocalForgeStore:
         return self._opened
 
     def read(self) -> LocalForgeState:
-        """Everything as it is now."""
-        commit = self.tip(REF)
+        """Everything as it is now, by as many processes however much there is."""
+        refs = self._refs(REF, *_OF_REQUESTS)
+        commit = refs.get(REF, "")
         if not commit:
-            return LocalForgeState("", {}, {})
+            return LocalForgeState("", {}, {}, refs)
         files: dict[str, str] = {}
         for entry in decoded(self.git.ask("ls-tree", "-z", commit)).split("\0")[:-1]:
             about, _, name = entry.partition("\t")
             files[name] = about.split()[2]
         wanted = [(name, blob) for name, blob in files.items() if _REQUEST.fullmatch(name)]
         kept = [_decoded(text, StoredRequest, name) for name, text in self.git.contents(wanted)]
-        return LocalForgeState(commit, files, {each.number: self._arrived(each) for each in kept})
+        # The refs whose commits a target has, by its commit.
+        merged = cache(lambda target: self._refs(f"--merged={target}", *_OF_REQUESTS))
+        requests = {each.number: self._arrived(each, refs, merged) for each in kept}
+        return LocalForgeState(commit, files, requests, refs)
 
-    def _arrived(self, kept: StoredRequest) -> StoredRequest:
+    def _refs(self, *which: str) -> dict[str, str]:
+        """The commits of refs by their names."""
+        listed = decoded(self.git.ask("for-each-ref", "--format=%(objectname) %(refname)", *which))
+        pairs = (line.split(" ", 1) for line in listed.splitlines())
+        return {name: commit for commit, name in pairs}
+
+    def _arrived(
+        self,
+        kept: StoredRequest,
+        refs: Mapping[str, str],
+        merged: Callable[[str], Mapping[str, str]],
+    ) -> StoredRequest:
         """A request whose commits are in the target counts as merged, even if only git did it."""
         if kept.state is not RequestState.OPEN:
             return kept
         # The offered commit, and not commits that were pushed to the branch later.
-        offered = self.tip(f"refs/merge-requests/{kept.number}/head")
-        head = offered or self.tip(f"refs/heads/{kept.source}")
-        target = self.tip(f"refs/heads/{kept.target}")
-        if not (head and target and self.holds(head, target)):
+        offered = f"refs/merge-requests/{kept.number}/head"
+        ref = offered if offered in refs else f"refs/heads/{kept.source}"
+        head, target = refs.get(ref, ""), refs.get(f"refs/heads/{kept.target}", "")
+        if not (head and target and merged(target).get(ref) == head):
             return kept
         # A request without new commits cannot be merged.
         if kept.onto and self.holds(head, kept.onto):
