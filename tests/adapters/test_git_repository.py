@@ -346,6 +346,7 @@ def test_neither_the_working_tree_nor_the_index_nor_a_hook_notices(
     (mine / "a.yml").write_text("half: done\n")
     (mine / "staged.yml").write_text("s: 1\n")
     git(mine, "add", "staged.yml")
+    (mine / ".git/hooks").mkdir(exist_ok=True)
     for hook in ("reference-transaction", "pre-commit", "post-commit", "pre-push"):
         place = mine / ".git/hooks" / hook
         place.write_text(f"#!/bin/sh\necho ran >> {tmp_path}/{hook}\n")
@@ -412,6 +413,7 @@ def test_a_refusal_of_the_remote_is_reported(bare: Path, tmp_path: Path) -> None
     """In its own words, as something outside."""
     repository = open_repository(clone(bare, tmp_path / "mine"))
     hook = bare / "hooks/pre-receive"
+    hook.parent.mkdir(exist_ok=True)
     hook.write_text("#!/bin/sh\necho 'sign the agreement first' >&2\nexit 1\n")
     hook.chmod(0o755)
     made = repository.commit(BRANCH, repository.tip(), {"a": b""}, "x\n")

@@ -10,6 +10,7 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
 
@@ -20,15 +21,22 @@ from tidegate.git.remote_url import without_login
 
 REMOTE = "origin"
 _SETTINGS = (
-    ("remote.origin.fetch", "+refs/heads/*:refs/remotes/origin/*"),
-    ("remote.origin.fetch", "+refs/tags/*:refs/tags/*"),
-    ("remote.origin.promisor", "true"),
-    ("remote.origin.partialclonefilter", "blob:none"),
+    ("fetch", "+refs/heads/*:refs/remotes/origin/*"),
+    ("fetch", "+refs/tags/*:refs/tags/*"),
+    ("promisor", "true"),
+    ("partialclonefilter", "blob:none"),
 )
+# What a value in double quotes may not have as it is.
+_QUOTED = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n"})
 
 
 class Mirror(GitRepository):
     """A mirror, fetched by one process at a time."""
+
+    @cached_property
+    def _shallow(self) -> bool:
+        """As git itself finds it out: a mirror has its files in its own folder."""
+        return (self._git.folder / "shallow").exists()
 
     def fetch(self) -> None:
         """Have the remote's branches and tags as they are now."""
@@ -62,9 +70,11 @@ def _make(place: Path, address: str, settings: dict[str, str], hidden: str) -> N
         branch, commit = default_branch(git, address)
         kind = "sha256" if len(commit) == 64 else "sha1"
         git.ask("init", "--quiet", "--bare", f"--object-format={kind}", ".")
-        git.ask("config", "remote.origin.url", address)
-        for name, value in _SETTINGS:
-            git.ask("config", "--add", name, value)
+        # A process of git sets one value; a file takes all of them at once.
+        values = (("url", address), *_SETTINGS)
+        lines = (f'\t{name} = "{value.translate(_QUOTED)}"\n' for name, value in values)
+        with (made / "config").open("ab") as config:
+            config.write(os.fsencode(f'[remote "{REMOTE}"]\n{"".join(lines)}'))
         git.ask("fetch", "--quiet", "--no-write-fetch-head", REMOTE, timeout_s=NETWORK_S)
         if branch:
             head = f"refs/remotes/{REMOTE}/HEAD"

@@ -85,27 +85,33 @@ class GitRepository:
 
     def branch(self) -> str:
         """The branch of the remote's HEAD, known or read; the local one without a remote."""
+        return self._merged_into()[0]
+
+    def _merged_into(self) -> Pair:
+        """The branch that changes are merged into, and its commit where that is known with it."""
         if self._remote:
             tracked = f"refs/remotes/{self._remote}/"
-            known = self._git.line("symbolic-ref", "--quiet", f"{tracked}HEAD")
-            name = known.removeprefix(tracked) if self._name(known) else ""
-            name = name or default_branch(self._git, self._remote)[0]
-        else:
-            name = self._head()
-        if not name:
+            form = "--format=%(objectname) %(symref)"
+            commit, _, known = self._git.line("for-each-ref", form, f"{tracked}HEAD").partition(" ")
+            if known:
+                return known.removeprefix(tracked), self._noted(commit)
+        if not (
+            name := default_branch(self._git, self._remote)[0] if self._remote else self._head()
+        ):
             where = self.url or str(self._git.folder)
             raise _wrong(where, "has no branch that changes are merged into", "name one: --target")
-        return name
+        return name, ""
 
     def tip(self, branch: str = "") -> str:
         """Where a branch of the remote was when it was last fetched; where it is if none ever was.
 
         Clones of one branch only, as CI systems make them, fetch no other.
         """
-        name = branch or self.branch()
+        name, found = (branch, "") if branch else self._merged_into()
         folder = f"refs/remotes/{self._remote}" if self._remote else "refs/heads"
-        found = self._name(f"{folder}/{name}") or (self.pushed(name) if self._remote else "")
-        if found:
+        if found := found or self._name(f"{folder}/{name}"):
+            return found
+        if self._remote and (found := self.pushed(name)):
             return found
         asked = self._git.ask("for-each-ref", "--format=%(refname:lstrip=2)", folder)
         known = decoded(asked).split()
@@ -237,9 +243,8 @@ class GitRepository:
             return
         if now != expected:
             at = f"is at {now[:10]}" if now else "is gone"
-            raise StaleError(
-                f"{branch} at {self.url} {at}: another push was faster; run this again"
-            )
+            what = f"{branch} at {self.url} {at}: another push was faster; run this again"
+            raise StaleError(what)
         raise OutsideError(f"git push: {self._git.said(done)}")
 
     def pushed(self, branch: str) -> str:
@@ -247,9 +252,8 @@ class GitRepository:
         ref = f"refs/heads/{branch}"
         self._check_remote()
         output = decoded(self._git.ask("ls-remote", self._asked, ref, timeout_s=NETWORK_S))
-        found = next(
-            (line.split("\t")[0] for line in output.splitlines() if line.endswith(ref)), ""
-        )
+        names = (line.split("\t")[0] for line in output.splitlines() if line.endswith(ref))
+        found = next(names, "")
         if found and not self._name(found):
             self._fetch(self._asked, ref)
         return found
@@ -263,14 +267,12 @@ class GitRepository:
         if self._git.run("check-ref-format", f"refs/heads/{branch}").returncode:
             raise _wrong(branch, "no name of a branch", "write letters, digits, `-` and `/`")
         if branch == self.branch():
-            raise _wrong(
-                branch, "is what changes are merged into", "name another branch with --branch"
-            )
+            remedy = "name another branch with --branch"
+            raise _wrong(branch, "is what changes are merged into", remedy)
         using = self._git.line("for-each-ref", "--format=%(worktreepath)", f"refs/heads/{branch}")
         if using or (not self._ours and branch == self._head()):
-            raise _wrong(
-                branch, "is checked out", "switch to another branch, or name one with --branch"
-            )
+            remedy = "switch to another branch, or name one with --branch"
+            raise _wrong(branch, "is checked out", remedy)
 
     def _head(self) -> str:
         return self._git.line("symbolic-ref", "--quiet", "HEAD").removeprefix("refs/heads/")
@@ -350,25 +352,28 @@ def open_repository(folder: Path) -> GitRepository:
     if not folder.is_dir():
         raise _wrong(str(folder), "no such directory", "name the folder of a clone")
     inside = Git(folder)
-    found = inside.run("rev-parse", "--absolute-git-dir")
-    if found.returncode:
-        what = OUTSIDE if inside.outside(found) else inside.said(found)
+    # The root comes last: a bare repository has none, and git ends there.
+    done = inside.run("rev-parse", "--absolute-git-dir", "--show-prefix", "--show-toplevel")
+    found = decoded(done.stdout).split("\n")[:-1]
+    if not found:
+        what = OUTSIDE if inside.outside(done) else inside.said(done)
         raise _wrong(str(folder), what, "name the folder of a clone")
-    top = inside.line("rev-parse", "--show-toplevel") or decoded(found.stdout).rstrip("\n")
-    git = Git(Path(top))
-    settings, prefix = RepositorySettings(git), inside.line("rev-parse", "--show-prefix")
+    if len(found) > 3:
+        raise _wrong(str(folder), "a path with a line break in it", "move the clone elsewhere")
+    place, prefix, *top = found
+    git = Git(Path(top[0] if top else place))
+    settings = RepositorySettings(git)
     return GitRepository(git, _remote_of(git, settings), prefix=prefix, settings=settings)
 
 
 def _remote_of(git: Git, settings: RepositorySettings) -> str:
     # A remote without remote-tracking branches, as in a bare clone, cannot be used.
     remotes = settings.fetched_remotes()
+    if len(remotes) <= 1:
+        return remotes[0] if remotes else ""
     head = git.line("symbolic-ref", "--quiet", "HEAD").removeprefix("refs/heads/")
     upstream = settings.value(f"branch.{head}.remote") if head else ""
-    for each in (upstream, "origin"):
-        if each in remotes:
-            return each
-    return remotes[0] if len(remotes) == 1 else ""
+    return next((each for each in (upstream, "origin") if each in remotes), "")
 
 
 def default_branch(git: Git, address: str) -> tuple[str, str]:
