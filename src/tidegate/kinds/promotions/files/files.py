@@ -66,6 +66,12 @@ class Files:
                 if text.encode() in data:
                     self._holding[text] += (path.removeprefix(self.root),)
 
+    def ahead(self, paths: Iterable[str]) -> None:
+        """Read files at once that are asked for one by one later, as far as they exist."""
+        new = dict.fromkeys(each for each in paths if each in self._there - self._read.keys())
+        for _ in self._repository.read(self._commit, [f"{self.root}{each}" for each in new]):
+            pass
+
     def holding(self, text: str) -> tuple[str, ...]:
         """The paths of files with a text in them, in order."""
         self.expect((text,))

@@ -4,6 +4,8 @@ A target is written in its saas file or in a file of its own; its environment is
 namespace, two files away. Only files that can match are read.
 """
 
+from collections.abc import Iterable
+
 import msgspec
 
 from tidegate.edit.place import YamlPlace
@@ -43,9 +45,10 @@ class SaasTargets(msgspec.Struct, frozen=True):
 def saas_targets(files: Files, place: SaasPlace) -> SaasTargets:
     """Every target that a place matches, of any repository."""
     search = _Search(files, place)
-    for path in files.holding(literal(place.saas)):
-        if path.endswith((".yml", ".yaml")):
-            search.look_in(path)
+    paths = [p for p in files.holding(literal(place.saas)) if p.endswith((".yml", ".yaml"))]
+    search.read_ahead(paths)
+    for path in paths:
+        search.look_in(path)
     return search.result()
 
 
@@ -60,15 +63,36 @@ class _Search:
         """Everything that was found."""
         return SaasTargets(tuple(self._targets), tuple(self._paths), tuple(self._unread))
 
+    def read_ahead(self, paths: Iterable[str]) -> None:
+        """Read what all targets refer to at once: their files, namespaces and environments."""
+        roots = [root for path in paths for root in self._files.documents(path)]
+        templates = [each for root in filter(self._is_meant, roots)
+            for each in items(root, "resourceTemplates")]  # fmt: skip
+        targets = [target for each in templates for target in items(each, "targets")]
+        targets += self._followed(targets)
+        if self._place.environment and not self._place.target:
+            namespaces = self._followed(field(each, "namespace") for each in targets)
+            self._followed(field(each, "environment") for each in namespaces)
+
+    def _followed(self, nodes: Iterable[Node | None]) -> list[Node]:
+        """The documents that some nodes refer to, by one process."""
+        references = (text(each, "$ref") for each in nodes)
+        paths = dict.fromkeys(self._files.referred(each) for each in references if each)
+        self._files.ahead(paths)
+        return [root for path in paths for root in self._files.documents(path)[:1]]
+
+    def _is_meant(self, root: Node) -> bool:
+        name = text(root, "name")
+        is_saas = text(root, "$schema") == SAAS_SCHEMA
+        return is_saas and bool(name) and matches(self._place.saas, name)
+
     def look_in(self, path: str) -> None:
         """Find the targets of one file; a file that is no saas file has none."""
         files = self._files
         if (problem := files.problem(path)) and SAAS_SCHEMA in files.text(path):
             self._unread[UnreadFile(path, problem)] = None
         for at, root in enumerate(files.documents(path)):
-            name = text(root, "name")
-            is_saas = text(root, "$schema") == SAAS_SCHEMA
-            if is_saas and name and matches(self._place.saas, name):
+            if self._is_meant(root):
                 self._paths.append(path)
                 self._in_saas_file(path, at, root)
 

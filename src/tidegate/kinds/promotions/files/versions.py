@@ -68,11 +68,20 @@ def find_versions(files: Files, promotion: Promotion) -> WrittenVersions:
     with the same name, or the only one.
     """
     files.expect(looked_for(promotion))
+    files.ahead(_named(files, promotion))
     meant = promotion.artifact.repository or _deployed(files, promotion)
     finder = _Finder(files, meant)
     for environment in promotion.environments:
         finder.look(environment.name, environment.places)
     return finder.result()
+
+
+def _named(files: Files, promotion: Promotion) -> Iterator[str]:
+    """The files that places name, and no text in them."""
+    for environment in promotion.environments:
+        for place in environment.places:
+            if isinstance(place, FilePlace) and not place.key:
+                yield from files.matching(place.file, place.without)
 
 
 def _deployed(files: Files, promotion: Promotion) -> str:
