@@ -1,14 +1,20 @@
 """Real repositories for tests: made by git, in folders of their own, by people with names."""
 
+import atexit
 import os
+import shutil
 import subprocess
-from collections.abc import Mapping
+import tempfile
+from collections.abc import Callable, Mapping
+from functools import cache
 from pathlib import Path
 
 ADA = ("Ada", "ada@example.com")
 BOB = ("Bob", "bob@example.com")
 # Nothing is cleaned up behind a test: git would start a process for it after every commit.
 _SETTINGS = ("-c", "init.defaultBranch=main", "-c", "maintenance.auto=false", "-c", "gc.auto=0")
+# No repository has the sample hooks of git: they would be most of its files.
+_BARE = "--template="
 
 
 def git(
@@ -68,10 +74,10 @@ def remote(
 ) -> Path:
     """A bare repository whose branch `main` has these files, as a forge keeps it."""
     seed = folder / "seed"
-    git(folder, "init", "-q", f"--object-format={kind}", str(seed))
+    git(folder, "init", "-q", _BARE, f"--object-format={kind}", str(seed))
     commit(seed, files, "first", at=at)
     bare = folder / "remote.git"
-    git(folder, "clone", "-q", "--bare", str(seed), str(bare))
+    git(folder, "clone", "-q", _BARE, "--bare", str(seed), str(bare))
     git(bare, "remote", "remove", "origin")
     git(bare, "config", "uploadpack.allowFilter", "true")
     return bare
@@ -79,9 +85,24 @@ def remote(
 
 def clone(bare: Path, folder: Path, *options: str, who: tuple[str, str] = ADA) -> Path:
     """A person's clone, with their name in its settings."""
-    git(bare, "clone", "-q", *options, bare.as_uri(), str(folder))
-    git(folder, "config", "user.name", who[0])
-    git(folder, "config", "user.email", who[1])
+    named = ("-c", f"user.name={who[0]}", "-c", f"user.email={who[1]}")
+    git(bare, "clone", "-q", _BARE, *named, *options, bare.as_uri(), str(folder))
+    return folder
+
+
+def copied(folder: Path, make: Callable[[Path], None]) -> None:
+    """The repositories that a function makes, made once a process; each is told where it is now."""
+    made = _made(make)
+    shutil.copytree(made, folder, dirs_exist_ok=True, symlinks=True)
+    for config in (*folder.glob("*/config"), *folder.glob("*/.git/config")):
+        config.write_text(config.read_text().replace(str(made), str(folder)))
+
+
+@cache
+def _made(make: Callable[[Path], None]) -> Path:
+    folder = Path(tempfile.mkdtemp(prefix="tidegate-repositories-")).resolve()
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    make(folder)
     return folder
 
 
@@ -93,7 +114,7 @@ def push_change(
     who: tuple[str, str] = BOB,
 ) -> str:
     """Another person clones, commits onto a branch and pushes; the commit."""
-    git(bare, "clone", "-q", "--branch", branch, str(bare), str(folder))
+    git(bare, "clone", "-q", _BARE, "--branch", branch, str(bare), str(folder))
     made = commit(folder, files, "meanwhile", who)
     git(folder, "push", "-q", "origin", f"HEAD:{branch}")
     return made

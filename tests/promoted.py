@@ -9,13 +9,15 @@ import hashlib
 import json
 import os
 import subprocess
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from tests.command import tidegate
-from tests.git_repos import ADA, BOB, clone, commit, git, remote
+from tests.git_repos import ADA, BOB, clone, commit, copied, git, remote
 
 CLEO = ("Cleo", "cleo@example.com")
 REPOSITORY = "https://git.example.com/app-sre/qontract-reconcile"
@@ -41,8 +43,13 @@ class Source(msgspec.Struct, frozen=True):
 
 
 def make_source(folder: Path) -> Source:
-    """Commits by three people over some days."""
-    folder.mkdir(parents=True, exist_ok=True)
+    """Commits by three people over some days; the same each time."""
+    copied(folder, _make_source)
+    names = (folder / "names").read_text().split()
+    return Source(folder / "remote.git", *names)
+
+
+def _make_source(folder: Path) -> None:
     # The same commits each time: by chance one may read as a number.
     bare = remote(folder, {"README": "reconcile\n"}, at="2026-11-01T08:00:00Z")
     seed = clone(bare, folder / "work")
@@ -56,7 +63,7 @@ def make_source(folder: Path) -> Source:
         at="2026-11-04T09:00:00Z")  # fmt: skip
     newest = commit(seed, {"d": "4"}, "log less", ADA, at="2026-11-05T09:00:00Z")
     git(seed, "push", "-q", "origin", "main", "aside")
-    return Source(bare, first, second, numeric, newest, aside)
+    (folder / "names").write_text(" ".join((first, second, numeric, newest, aside)))
 
 
 def _numeric(seed: Path) -> str:
@@ -186,9 +193,18 @@ managed:
 
 def make_bundle(folder: Path, source: Source) -> tuple[Path, Path]:
     """The bundle's bare repository, and a person's clone of it."""
-    folder.mkdir(parents=True, exist_ok=True)
-    bare = remote(folder, bundle_files(source))
-    return bare, clone(bare, folder / "clone")
+    copied(folder, _bundle_of(msgspec.structs.replace(source, bare=Path())))
+    return folder / "remote.git", folder / "clone"
+
+
+@cache
+def _bundle_of(source: Source) -> Callable[[Path], None]:
+    """What makes a bundle with the commits of a source, wherever that is."""
+
+    def make(folder: Path) -> None:
+        clone(remote(folder, bundle_files(source)), folder / "clone")
+
+    return make
 
 
 class Play:
