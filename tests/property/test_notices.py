@@ -3,18 +3,19 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.sim.by_hand import decided
+from tests.sim.by_hand import case, decided, report
 from tests.sim.drawn import cases, manual, retries, rollbacks
 from tests.sim.generator import Case
 from tidegate.explain.notice import WORDS, DueNotices, NoticeKind, words
 from tidegate.kinds.rollouts.core.decide import RolloutPlan
 from tidegate.kinds.rollouts.core.explain.notices import due, key
 from tidegate.kinds.rollouts.core.remember import remember
+from tidegate.kinds.rollouts.core.strategy import Retry, Rollout, Strategy, StrategyType
 from tidegate.kinds.rollouts.core.summary import Summary
 from tidegate.kinds.rollouts.core.world import RolloutWorld
 from tidegate.model.plan import Event
 from tidegate.model.reason import Gate, Outcome
-from tidegate.model.target import State
+from tidegate.model.target import State, Status
 from tidegate.model.time import Instant
 
 NAME = "simulated/x"
@@ -42,6 +43,17 @@ def test_no_one_is_notified_twice(case: Case) -> None:
     again = told_by(world, plan, told)
     assert again.notices == ()
     assert not set(again.retired) - (_failures(told) if Event.RETRIED in plan.events else set())
+
+
+def test_a_failure_in_a_group_that_is_not_retried_is_reported_once() -> None:
+    """Where one group is retried, only its failures may happen again."""
+    failed = [report(name, Status.Failed) for name in ("a", "b")]
+    memory = Rollout(revision="r2", retry_groups={"dev": Retry.FAILED})
+    groups = {"dev": "a", "prod": "b"}
+    world, plan = decided(case(Strategy(StrategyType.PROGRESSIVE), groups, *failed, rollout=memory))
+    assert Event.RETRIED in plan.events
+    told = {f"@r2/failure/{name}": Instant(1) for name in ("a", "b")}
+    assert told_by(world, plan, told).retired == ("@r2/failure/a",)
 
 
 def _failures(told: Told) -> set[str]:

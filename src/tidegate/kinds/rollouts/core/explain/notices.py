@@ -138,7 +138,8 @@ def _is_over(told: str, run: str, present: Mapping[str, str], plan: RolloutPlan)
         return True  # of an earlier run
     happening = _happening(run, told)
     if happening is NoticeKind.FAILURE:
-        return Event.RETRIED in plan.events
+        # Where one group is retried, failures of the others are those that were reported.
+        return Event.RETRIED in plan.events and told not in present
     if happening is NoticeKind.APPROVAL:
         subject = told.removeprefix(f"{run}{happening.value}/")
         return told not in present and not _is_awaited(plan, subject)
