@@ -6,7 +6,7 @@ and nodes write beside that book: what they write (a status, a pod) is not appli
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
-from copy import deepcopy
+from operator import itemgetter
 from typing import Any, Protocol
 
 import msgspec
@@ -22,6 +22,8 @@ Key = tuple[ResourceKind, str, str]
 # As many changes are remembered at least; for older ones the client must read anew.
 HISTORY_MIN = 10_000
 _pack, _unpack = msgspec.msgpack.encode, msgspec.msgpack.Decoder(dict[str, Any]).decode
+# Those of one kind in order.
+_BY_NAME = itemgetter(1, 2)
 # What a server counts the wishes of.
 _COUNTED = frozenset({"Deployment", "StatefulSet", "ReplicaSet", "CronJob", "Job"})
 
@@ -94,7 +96,7 @@ class SimulatedApi:
     def listed(self, kind: ResourceKind, namespace: str) -> Iterator[tuple[Key, StoredObject]]:
         """The objects of a kind by name, in one namespace or, if it is empty, in all."""
         keys = [key for key in self.records if key[0] == kind and namespace in ("", key[1])]
-        for key in sorted(keys):
+        for key in sorted(keys, key=_BY_NAME):
             yield key, self.records[key]
 
     def made(
@@ -135,7 +137,7 @@ class SimulatedApi:
 
     def put(self, key: Key, document: Document) -> StoredObject:
         """Write an object as a controller does: whole, and without an owner."""
-        fields, old = dict(flatten(deepcopy(dict(document)))), self.records.get(key)
+        fields, old = dict(flatten(dict(document))), self.records.get(key)
         if old is None:
             record = self.made(key, fields, {})
         elif old.fields == fields:
@@ -151,7 +153,7 @@ class SimulatedApi:
         if old is None:
             return
         fields = {path: value for path, value in old.fields.items() if path[0] != "status"}
-        fields |= flatten(deepcopy(dict(status)), ("status",))
+        fields |= flatten(dict(status), ("status",))
         if fields != old.fields:
             self.keep(key, self.changed(old, fields, old.owners))
 

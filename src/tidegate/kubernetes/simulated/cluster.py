@@ -7,7 +7,6 @@ a rehearsal needs to see refused.
 
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing
-from copy import deepcopy
 from typing import Any
 
 from tidegate.documents.reader import Reader
@@ -119,7 +118,7 @@ class SimulatedCluster:
         """Make the fields of a document so."""
         self._api.fault("apply")
         kind = kind_of(document)
-        wanted = dict(flatten(deepcopy(dict(document))))
+        wanted = dict(flatten(dict(document)))
         key = self._key(kind, wanted)
         old = self._api.records.get(key)
         if before is not None and (old is None or old.uid != before.uid):

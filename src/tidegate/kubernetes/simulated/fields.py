@@ -5,8 +5,7 @@ are merged by that name; every other list is one value. Worked: `{"env": [{"name
 "value": "1"}]}` is `.env[name="A"].name` → A and `.env[name="A"].value` → 1.
 """
 
-from collections.abc import Iterator, Mapping
-from copy import deepcopy
+from collections.abc import Mapping
 from typing import Any
 
 Step = str | tuple[tuple[str, Any], ...]
@@ -24,18 +23,31 @@ _NAMED: Mapping[str, tuple[tuple[str, ...], ...]] = {
 _DEFAULTS = {"protocol": "TCP"}
 
 
-def flatten(value: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
-    """Every field of a document, in order."""
+def flatten(value: Any, path: Path = ()) -> list[tuple[Path, Any]]:
+    """Every field of a document, in order, with values of its own."""
+    found: list[tuple[Path, Any]] = []
+    _collect(value, path, found)
+    return found
+
+
+def _collect(value: Any, path: Path, found: list[tuple[Path, Any]]) -> None:
     if isinstance(value, dict) and value:
         for key, inner in value.items():
-            yield from flatten(inner, (*path, key))
-        return
-    items = _named(path, value)
-    if items is None:
-        yield path, value
-        return
-    for step, item in items:
-        yield from flatten(item, (*path, step))
+            _collect(inner, (*path, key), found)
+    elif isinstance(value, list) and (items := _named(path, value)) is not None:
+        for step, item in items:
+            _collect(item, (*path, step), found)
+    else:
+        found.append((path, copied(value)))
+
+
+def copied(value: Any) -> Any:
+    """A document that may be changed; nothing in it but mappings and lists can be."""
+    if isinstance(value, dict):
+        return {key: copied(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [copied(inner) for inner in value]
+    return value
 
 
 def unflatten(fields: Mapping[Path, Any]) -> dict[str, Any]:
@@ -49,7 +61,7 @@ def unflatten(fields: Mapping[Path, Any]) -> dict[str, Any]:
             node[step] = inner if isinstance(inner, dict) else {}
             node = node[step]
         if not isinstance(node.get(path[-1]), dict) or value:
-            node[path[-1]] = _Leaf(value)
+            node[path[-1]] = _Leaf(value) if isinstance(value, dict) else value
     document: dict[str, Any] = _plain(root)
     return document
 
@@ -67,15 +79,15 @@ def text_of(path: Path) -> str:
 
 
 class _Leaf:
-    """A value that is not looked into."""
+    """A mapping that is not looked into."""
 
     def __init__(self, value: Any) -> None:
         self.value = value
 
 
-def _named(path: Path, value: Any) -> list[tuple[Step, Any]] | None:
+def _named(path: Path, value: list[Any]) -> list[tuple[Step, Any]] | None:
     """The things of a list by what tells them apart; None for one that is a value."""
-    if not path or not isinstance(path[-1], str) or not isinstance(value, list) or not value:
+    if not path or not isinstance(path[-1], str) or not value:
         return None
     for keys in _NAMED.get(path[-1], ()):
         if all(isinstance(item, dict) and _tells_apart(item, keys) for item in value):
@@ -91,9 +103,9 @@ def _tells_apart(item: Mapping[str, Any], keys: tuple[str, ...]) -> bool:
 
 
 def _plain(node: Any) -> Any:
-    if isinstance(node, _Leaf):
+    if not isinstance(node, dict):
         # The reader may change the document.
-        return deepcopy(node.value) if isinstance(node.value, list | dict) else node.value
-    if all(isinstance(step, str) for step in node):
+        return copied(node.value if isinstance(node, _Leaf) else node)
+    if all(type(step) is str for step in node):
         return {step: _plain(inner) for step, inner in node.items()}
     return [_plain(inner) for inner in node.values()]

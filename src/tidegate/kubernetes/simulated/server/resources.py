@@ -161,7 +161,7 @@ class Resources:
             raise RefusalError(409, "the object has been modified")
         document = {**document, "metadata": metadata}
         check_shape(key[2], key[0], document)
-        fields = dict(flatten(deepcopy(document)))
+        fields = dict(flatten(document))
         if old is None:
             record = self._api.made(key, fields, {})
         else:
