@@ -14,6 +14,7 @@ from tidegate.kinds.upgrades.core.journal.state import (
     world_of,
 )
 from tidegate.kinds.upgrades.core.legacy_plan import LegacyRun, theirs
+from tidegate.kinds.upgrades.core.rules.agreements import agree
 from tidegate.kinds.upgrades.core.rules.decide import decide
 from tidegate.kinds.upgrades.core.rules.fleet import brake_labels
 from tidegate.kinds.upgrades.core.rules.plan import UpgradePlan
@@ -99,7 +100,9 @@ def organisation_plan(found: OrganisationWorld, now: Instant) -> OrganisationPla
     """Decide upgrades and agreements."""
     world = found.world
     plan = decide(world, now)
-    agreeing = decide(msgspec.structs.replace(world, approver=True), now)
+    # Where no service is disabled for an organisation, the approver serves the same fleets.
+    fleets = None if any(each.disabled for each in world.orgs) else plan.fleets
+    agreeing = agree(msgspec.structs.replace(world, approver=True), now, fleets)
     legacy: LegacyRun | None = None
     if found.compat:
         legacy = theirs(world, now, plan, agreeing)

@@ -4,6 +4,8 @@ A list of approvals that is absent or empty approves the first kind of gate, as 
 organisation is the default for clusters that have labels of their own.
 """
 
+from collections.abc import Sequence
+
 from tidegate.kinds.upgrades.core.reasons.upgrade_reasons import UpgradeReason
 from tidegate.kinds.upgrades.core.reasons.version_reasons import VersionReason
 from tidegate.kinds.upgrades.core.rules.brake_gates import BrakeGates
@@ -26,9 +28,12 @@ from tidegate.model.verdict import verdict
 APPROVER = "version-gate-approver"
 
 
-def agree(world: UpgradeWorld, now: Instant) -> UpgradePlan:
-    """Which agreements are given now, and why others are not."""
-    fleets = gather(world, now, APPROVER)
+def agree(
+    world: UpgradeWorld, now: Instant, fleets: Sequence[OrganisationFleet] | None = None
+) -> UpgradePlan:
+    """Which agreements are given now, and why others are not; in fleets that are known, if any."""
+    if fleets is None:
+        fleets = gather(world, now, APPROVER)
     braking = BrakeGates(world.brakes, fleets, now)
     options: list[Option] = []
     members = tuple(member for fleet in fleets for member in fleet.members)
