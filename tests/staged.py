@@ -72,7 +72,8 @@ class Declared:
 
     def files(self) -> dict[str, str]:
         """The bundle as it is now."""
-        overrides = yaml.safe_dump({"shardSpecOverrides": self.overrides}) if self.overrides else ""
+        said = {"shardSpecOverrides": self.overrides}
+        overrides = yaml.dump(said, Dumper=yaml.CSafeDumper) if self.overrides else ""
         sharding = "".join(f"    {line}\n" for line in f"{self.sharding}\n{overrides}".splitlines())
         numbered = {
             f"integrations/{NUMBERED}.yml": self._integration(
