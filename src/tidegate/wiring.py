@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from tidegate.kinds.upgrades.ocm.port import ManagedClusters
     from tidegate.kubernetes.leases_port import Leases
     from tidegate.kubernetes.port import Cluster
+    from tidegate.kubernetes.review_port import TokenReviews
     from tidegate.machine.cache import Cache
     from tidegate.machine.clock import Clock
     from tidegate.notify.port import Notifier
@@ -149,6 +150,14 @@ def leases(namespace: str, context: str | None = None, kubeconfig: str | None = 
     from tidegate.kubernetes.client.leases import KubernetesLeases
 
     return KubernetesLeases(read_access(context, kubeconfig), namespace)
+
+
+def token_reviews(context: str | None = None, kubeconfig: str | None = None) -> "TokenReviews":
+    """Reviews of the tokens of service accounts, by the cluster of a context."""
+    from tidegate.kubernetes.client.access import read_access
+    from tidegate.kubernetes.client.reviews import KubernetesReviews
+
+    return KubernetesReviews(read_access(context, kubeconfig))
 
 
 def is_database(path: Path) -> bool:

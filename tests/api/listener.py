@@ -1,4 +1,4 @@
-"""A service that listens, for commands that ask over HTTP."""
+"""Applications that listen, for commands and clients that ask over HTTP."""
 
 import socket
 import threading
@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import uvicorn
+from starlette.applications import Starlette
 
 from tests.api.stage import Service
 
@@ -13,13 +14,22 @@ from tests.api.stage import Service
 @contextmanager
 def listening(service: Service) -> Iterator[str]:
     """The address of a service."""
+    with listening_app(service.app) as address:
+        try:
+            yield address
+        finally:
+            service.api.close()
+
+
+@contextmanager
+def listening_app(app: Starlette) -> Iterator[str]:
+    """The address of an application."""
     ear = socket.create_server(("127.0.0.1", 0))
-    server = uvicorn.Server(uvicorn.Config(service.app, log_config=None, lifespan="off"))
+    server = uvicorn.Server(uvicorn.Config(app, log_config=None, lifespan="off"))
     thread = threading.Thread(target=server.run, args=([ear],), daemon=True)
     thread.start()
     try:
         yield f"http://127.0.0.1:{ear.getsockname()[1]}"
     finally:
-        service.api.close()
         server.should_exit = True
         thread.join(10)

@@ -21,7 +21,10 @@ from tidegate.api.route_table import ACTS, QUESTIONS
 from tidegate.app.tokens import TokenRequest, create_token
 from tidegate.cli.main import cli
 from tidegate.kind_table import rules_of
+from tidegate.kubernetes.review_port import TokenReviews
+from tidegate.machine.clock import Clock
 from tidegate.machine.system_clock import SystemClock
+from tidegate.oidc.issuer import Issuer
 from tidegate.store.archive_port import Archive
 from tidegate.wiring import open_store
 
@@ -35,6 +38,8 @@ class Replied(msgspec.Struct, frozen=True):
     status: int
     headers: dict[str, str]
     text: str
+    # Every Set-Cookie, whole.
+    cookies: tuple[str, ...] = ()
 
     @property
     def json(self) -> Any:
@@ -77,7 +82,7 @@ class Client:
         scope = {
             "type": "http",
             "method": method,
-            "path": where if where.startswith("/openapi") else BASE + where,
+            "path": where if where.startswith(("/openapi", "/auth")) else BASE + where,
             "raw_path": where.encode(),
             "query_string": query.encode(),
             "headers": raw,
@@ -100,16 +105,24 @@ class Client:
         start = sent[0]
         found = {k.decode(): v.decode() for k, v in start["headers"]}
         text = b"".join(each.get("body", b"") for each in sent[1:]).decode()
-        return Replied(start["status"], found, text)
+        kept = [v.decode() for k, v in start["headers"] if k == b"set-cookie"]
+        return Replied(start["status"], found, text, tuple(kept))
 
 
 class Service:
     """An API over a journal of its own."""
 
-    def __init__(self, journal: Path, policy: AccessPolicy = AccessPolicy()) -> None:  # noqa: B008
+    def __init__(
+        self,
+        journal: Path,
+        policy: AccessPolicy = AccessPolicy(),  # noqa: B008
+        reviews: TokenReviews | None = None,
+        clock: Clock = SystemClock(),  # noqa: B008
+    ) -> None:
         self.archive: Archive = open_store(str(journal))
-        live = LiveJournals(self.archive, rules_of, SystemClock())
-        login = Login(self.archive, SystemClock(), policy)
+        live = LiveJournals(self.archive, rules_of, clock)
+        issuer = None if policy.oidc is None else Issuer(policy.oidc.settings, clock)
+        login = Login(self.archive, clock, policy, issuer, reviews)
         self.api = Api(live, login, QUESTIONS, ACTS, "test")
         self.app = Starlette(routes=self.api.routes())
 

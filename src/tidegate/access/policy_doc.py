@@ -1,20 +1,23 @@
-"""The policy file: which subjects have which role, and where.
+"""The policy file: how callers log in, which subjects have which role, and where.
 
+oidc: {issuer: https://dex.example, clientId: tidegate}      # `login_doc.py` has all of it
+kubernetes: {context: in-cluster}
 grants:
   - role: approver
     subjects: [group:payments]
     kinds: [upgrades]
+    organisations: [o-payments]
+    environments: [prod]
     rollouts: [upgrades/prod/o-payments]
     groups: [prod]
-    selector: {matchLabels: {env: prod}}
-fourEyes:
-  - rollouts: [policies/*]
+    selector: {matchLabels: {sector: eu}}
 """
 
 from collections.abc import Mapping
 
 import msgspec
 
+from tidegate.access.login_doc import KubernetesLogin, OidcLogin, read_kubernetes, read_oidc
 from tidegate.access.roles import Grant, GrantScope, Role
 from tidegate.documents.reader import Reader
 from tidegate.documents.scope_doc import read_kinds, read_selector
@@ -28,6 +31,9 @@ class AccessPolicy(msgspec.Struct, frozen=True):
     """What a policy file gives; by default nothing."""
 
     grants: tuple[Grant, ...] = ()
+    # None: no login of this kind.
+    oidc: OidcLogin | None = None
+    kubernetes: KubernetesLogin | None = None
 
 
 def read_policy(data: Mapping[str, object], where: str) -> AccessPolicy:
@@ -35,10 +41,12 @@ def read_policy(data: Mapping[str, object], where: str) -> AccessPolicy:
     problems = Problems()
     reader = Reader(data, "", problems)
     grants = tuple(_grant(each) for each in reader.children("grants"))
+    oidc = read_oidc(reader.child("oidc")) if reader.has("oidc") else None
+    cluster = read_kubernetes(reader.child("kubernetes")) if reader.has("kubernetes") else None
     reader.close()
     if problems.errors:
         raise UserError(tuple(problems.errors), where)
-    return AccessPolicy(grants)
+    return AccessPolicy(grants, oidc, cluster)
 
 
 def _grant(reader: Reader) -> Grant:
@@ -47,6 +55,8 @@ def _grant(reader: Reader) -> Grant:
         if not each.startswith(_SUBJECTS):
             what = f"{shown(each)} is no subject"
             remedy = "write user:NAME, group:NAME, token:NAME or serviceaccount:NAMESPACE:NAME"
+            if each.startswith("system:serviceaccount:"):
+                remedy = f"write {each.removeprefix('system:')}"
             reader.problems.add(reader.at("subjects"), what, remedy)
     if not subjects:
         reader.problems.add(reader.at("subjects"), "is empty", "name who gets the role")
@@ -69,6 +79,8 @@ def _scope(reader: Reader) -> GrantScope:
     return GrantScope(
         kinds=frozenset(each.value for each in read_kinds(reader)),
         rollouts=tuple(reader.texts("rollouts")),
+        organisations=tuple(reader.texts("organisations")),
+        environments=tuple(reader.texts("environments")),
         groups=tuple(reader.texts("groups")),
         selector=selector,
     )

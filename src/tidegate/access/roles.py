@@ -55,6 +55,9 @@ class GrantScope(msgspec.Struct, frozen=True, kw_only=True):
     kinds: frozenset[str] = frozenset()
     # Patterns of partitions: upgrades/prod/o-payments, policies/*.
     rollouts: tuple[str, ...] = ()
+    # Patterns of organisations and environments, by the labels of targets (`PLACES`).
+    organisations: tuple[str, ...] = ()
+    environments: tuple[str, ...] = ()
     # Patterns of groups.
     groups: tuple[str, ...] = ()
     # Of the labels of targets.
@@ -65,21 +68,43 @@ class GrantScope(msgspec.Struct, frozen=True, kw_only=True):
         """Whether it is for everything there is and will be."""
         return self == GrantScope()
 
+    @property
+    def is_of_partitions(self) -> bool:
+        """Whether it is for all that is in a partition, if it is for the partition."""
+        return not (self.organisations or self.environments or self.groups or self.selector)
+
     def has_partition(self, partition: str) -> bool:
-        """Whether a partition, or something in it, is in this scope."""
+        """Whether a partition, or something in it, may be in this scope."""
         if self.kinds and kind_word(partition) not in self.kinds:
             return False
         return not self.rollouts or any(fnmatchcase(partition, each) for each in self.rollouts)
 
-    def has_group(self, group: str) -> bool:
-        """Whether a group is in this scope."""
-        return not self.groups or any(fnmatchcase(group, each) for each in self.groups)
-
     def has_target(self, group: str, labels: Mapping[str, str]) -> bool:
-        """Whether a target is in this scope; one without known labels matches no selector."""
-        if not self.has_group(group):
+        """Whether a target is in this scope; what is not known of it matches nothing."""
+        if not _matches(self.groups, (group,)):
             return False
+        places = zip((self.organisations, self.environments), PLACES, strict=True)
+        for patterns, names in places:
+            if not _matches(patterns, (labels[name] for name in names if name in labels)):
+                return False
         return self.selector is None or (bool(labels) and self.selector.matches(labels))
+
+    def has(self, reached: "Reached") -> bool:
+        """Whether a target of a partition is in this scope."""
+        return self.has_partition(reached.partition) and self.has_target(
+            reached.group, reached.labels
+        )
+
+
+# The labels that name the organisation and the environment of a target.
+PLACES = (("org", "organisation", "organization"), ("env", "environment"))
+
+
+def _matches(patterns: tuple[str, ...], names: Iterable[str]) -> bool:
+    """Whether one of the names is like one of the patterns; no patterns: it does not matter."""
+    if not patterns:
+        return True
+    return any(fnmatchcase(name, each) for name in names for each in patterns)
 
 
 class Grant(msgspec.Struct, frozen=True, kw_only=True):
@@ -107,6 +132,15 @@ class Caller(msgspec.Struct, frozen=True, kw_only=True):
     def sees(self, partition: str) -> bool:
         """Whether it may see a partition, or something in it."""
         return any(each.has_partition(partition) for each in self.of(Right.VIEW))
+
+    def sees_all_of(self, partition: str) -> bool:
+        """Whether it may see all that is in a partition."""
+        mine = (each for each in self.of(Right.VIEW) if each.has_partition(partition))
+        return any(each.is_of_partitions for each in mine)
+
+    def sees_target(self, reached: "Reached") -> bool:
+        """Whether it may see a target."""
+        return any(each.has(reached) for each in self.of(Right.VIEW))
 
     @property
     def sees_everything(self) -> bool:
@@ -137,12 +171,8 @@ def refusal(caller: Caller, right: Right, reached: Iterable[Reached] | None, wha
     if reached is None:
         return f"{caller.actor} may not {what}: it needs the role {role} for everything"
     for each in reached:
-        in_scope = any(
-            scope.has_partition(each.partition) and scope.has_target(each.group, each.labels)
-            for scope in scopes
-        )
-        if not in_scope:
-            seen = caller.sees(each.partition)
+        if not any(scope.has(each) for scope in scopes):
+            seen = caller.sees_target(each)
             about = f"{each.target} of {each.partition}" if seen else "targets it does not see"
             return f"{caller.actor} may not {what} {about}: it needs the role {role} there"
     return ""

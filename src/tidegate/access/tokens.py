@@ -104,6 +104,6 @@ def caller_of(state: TokenState, token: str, now: Instant) -> Caller | None:
         return None
     return Caller(
         actor=f"token:{known.created.name}",
-        via=f"token {known.created.name}",
+        via=f"token {known.created.name}, sha256 {known.created.hash[:12]}",
         grants=(known.grant,),
     )

@@ -12,6 +12,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from tidegate.access.roles import Caller, Right, refusal
+from tidegate.api.browser import BrowserLogin
 from tidegate.api.live_journals import LiveJournals
 from tidegate.api.login import Login
 from tidegate.api.openapi import openapi
@@ -59,6 +60,7 @@ class Api:
         self._refused = refused
         self._description = openapi(questions, acts, BASE, version)
         self._streams = Streams(live.archive)
+        self._browser = BrowserLogin(live.archive, lambda: live.now, login, self._problem)
 
     def close(self) -> None:
         """End every stream."""
@@ -68,6 +70,7 @@ class Api:
         """All of them, for Starlette."""
         found: list[BaseRoute] = [
             Route("/openapi.json", self._described),
+            *self._browser.routes(),
             *(Route(_path(each.path), self._asking(each)) for each in self._questions),
             *(Route(_path(each.path), self._acting(each), methods=["POST"]) for each in self._acts),
             Route(f"{BASE}/watch/{{name:path}}", self._watching),

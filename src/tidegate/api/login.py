@@ -1,92 +1,156 @@
-"""How a caller is known: a bearer token of ours, held against the journal."""
+"""How a caller is known: by a token of ours, by an issuer, by a cluster, or by a browser's session.
+
+Whatever cannot be checked is refused: a cluster or an issuer that does not answer lets no one in.
+What was checked a moment ago is not asked again, so that known callers go on for a while.
+"""
 
 import asyncio
-from threading import Lock
 
+import msgspec
 from starlette.requests import Request
 
+from tidegate.access.accounts import person, service_account, session_person
+from tidegate.access.book import AccessBook
 from tidegate.access.policy_doc import AccessPolicy
 from tidegate.access.roles import Caller, grants_of
-from tidegate.access.tokens import PARTITION, PREFIX, TokenState, caller_of, fold_token
-from tidegate.api.problem import RequestError, unknown_caller
+from tidegate.access.tokens import PREFIX, hash_of
+from tidegate.api.problem import forbidden, unknown_caller
+from tidegate.api.rates import CallerRates
+from tidegate.kubernetes.review_port import TokenReviews
 from tidegate.machine.clock import Clock
 from tidegate.model.time import SECOND, Instant
+from tidegate.oidc.identity import LoginRefusedError
+from tidegate.oidc.issuer import Issuer
+from tidegate.oidc.token import TOKEN_BYTES_MAX, claimed
 from tidegate.store.port import Store
 
-
-class TokenBook:
-    """The tokens in the journal; what is read again is only what was added."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
-        self._lock = Lock()
-        self._state = TokenState()
-        self._seq = 0
-
-    def state(self) -> TokenState:
-        """All tokens, as they are now."""
-        with self._lock:
-            for entry in self._store.read(PARTITION, after=self._seq):
-                fold_token(self._state, entry.at, entry.fact(), entry.actor)
-                self._seq = entry.seq
-            return self._state
+# How long a cluster is not asked again about a token that it knows, and about one that it does not.
+KNOWN = 60 * SECOND
+UNKNOWN = 10 * SECOND
+# Beyond so many tokens, what was learnt of them is forgotten.
+REVIEWS_MAX = 10_000
+_READS = ("GET", "HEAD")
 
 
-# How many requests a caller may send at once, and in a second after that.
-BURST = 200
-RATE = 100
-# Beyond so many callers, those that sent nothing lately are forgotten.
-CALLERS_MAX = 10_000
+class _Reviewed(msgspec.Struct, frozen=True):
+    """What a cluster said of a token, and until when that counts."""
 
-
-class CallerRates:
-    """Keeps one caller from taking the service from all others: refuses, where it would wait."""
-
-    def __init__(self, clock: Clock) -> None:
-        self._clock = clock
-        # When all that a caller has sent would be done, at the rate it is allowed.
-        self._done_at: dict[str, Instant] = {}
-
-    def take(self, actor: str) -> None:
-        """One more request of a caller; RequestError 429 if they are too many."""
-        now, each = self._clock.now(), SECOND // RATE
-        done = Instant(max(self._done_at.get(actor, now), now) + each)
-        if done - now > BURST * each:
-            detail = f"more than {RATE} requests a second; wait a second"
-            headers = {"Retry-After": "1"}
-            raise RequestError(429, "too-many", "Too many requests", detail, headers)
-        if len(self._done_at) >= CALLERS_MAX:
-            self._done_at = {name: at for name, at in self._done_at.items() if at > now}
-        self._done_at[actor] = done
+    until: Instant
+    caller: Caller | None
+    refusal: str = ""
 
 
 class Login:
     """Finds the caller of a request."""
 
-    def __init__(self, store: Store, clock: Clock, policy: AccessPolicy) -> None:
+    def __init__(
+        self,
+        store: Store,
+        clock: Clock,
+        policy: AccessPolicy,
+        issuer: Issuer | None = None,
+        reviews: TokenReviews | None = None,
+    ) -> None:
         self._rates = CallerRates(clock)
-        self._tokens = TokenBook(store)
+        self.book = AccessBook(store)
         self._clock = clock
-        self._policy = policy
+        self.policy = policy
+        self.issuer = issuer
+        self._reviews = reviews
+        self._reviewed: dict[str, _Reviewed] = {}
+
+    @property
+    def cookie(self) -> str:
+        """The name of the cookie of sessions; browsers hold one that begins with __Host- safer."""
+        oidc = self.policy.oidc
+        safe = oidc is not None and oidc.url.startswith("https://")
+        return "__Host-tidegate-session" if safe else "tidegate-session"
 
     async def caller(self, request: Request) -> Caller:
         """The caller; RequestError 401 if there is no login, or one that does not work."""
-        scheme, _, token = request.headers.get("authorization", "").partition(" ")
-        if not scheme:
-            raise unknown_caller("send Authorization: Bearer TOKEN")
-        if scheme.lower() != "bearer" or not token.strip():
-            raise unknown_caller(f'"{scheme}" is no scheme known here: send Bearer TOKEN')
-        if not token.strip().startswith(PREFIX):
-            raise unknown_caller("this is no token of Tidegate")
-        found = await asyncio.to_thread(self._by_token, token.strip())
-        if found is None:
-            raise unknown_caller("the token is unknown, expired or revoked")
+        found = await self._found(request)
         self._rates.take(found.actor)
         return found
 
-    def _by_token(self, token: str) -> Caller | None:
-        found = caller_of(self._tokens.state(), token, self._clock.now())
+    async def _found(self, request: Request) -> Caller:
+        scheme, _, token = request.headers.get("authorization", "").partition(" ")
+        if not scheme:
+            cookie = request.cookies.get(self.cookie, "")
+            if not cookie:
+                raise unknown_caller("send Authorization: Bearer TOKEN")
+            return await self.by_session(request, cookie)
+        if scheme.lower() != "bearer" or not token.strip():
+            raise unknown_caller(f'"{scheme}" is no scheme known here: send Bearer TOKEN')
+        token = token.strip()
+        if token.startswith(PREFIX):
+            return await self._by_token(token)
+        try:
+            return await self._by_others(token)
+        except LoginRefusedError as error:
+            raise unknown_caller(str(error)) from None
+
+    async def _by_token(self, token: str) -> Caller:
+        found = await asyncio.to_thread(self.book.by_token, token, self._clock.now())
         if found is None:
-            return None
-        more = grants_of(self._policy.grants, (found.actor,))
+            raise unknown_caller("the token is unknown, expired or revoked")
+        more = grants_of(self.policy.grants, (found.actor,))
         return Caller(actor=found.actor, via=found.via, grants=(*found.grants, *more))
+
+    async def by_session(self, request: Request, cookie: str) -> Caller:
+        """The person of a browser; a write must be asked for by a page of this service."""
+        found = await asyncio.to_thread(self.book.by_session, cookie, self._clock.now())
+        if found is None or self.policy.oidc is None:
+            raise unknown_caller("the session is over: log in again at /auth/login")
+        if found.issuer != self.policy.oidc.settings.issuer:
+            raise unknown_caller("the session is of another issuer: log in again at /auth/login")
+        if request.method not in _READS and not self._is_of_our_page(request):
+            raise forbidden("this write was not asked for by a page of this service")
+        return session_person(found, self.policy)
+
+    def _is_of_our_page(self, request: Request) -> bool:
+        """Browsers say where a request is from; one that says nothing must name its origin."""
+        site = request.headers.get("sec-fetch-site")
+        if site is not None:
+            return site == "same-origin"
+        oidc = self.policy.oidc
+        origin = request.headers.get("origin", "")
+        return oidc is not None and bool(origin) and origin == origin_of(oidc.url)
+
+    async def _by_others(self, token: str) -> Caller:
+        """A token that is not ours: the issuer's, if it says so, or else a service account's."""
+        issued_by = claimed(token, "iss")
+        if not issued_by or len(token) > TOKEN_BYTES_MAX:
+            raise LoginRefusedError("this is no token of Tidegate")
+        if self.issuer is not None and issued_by == self.issuer.settings.issuer:
+            return person(await self.issuer.identity(token), self.policy)
+        if self._reviews is None:
+            raise LoginRefusedError("this is no token of Tidegate, nor of an issuer it knows")
+        return await self._by_review(self._reviews, token)
+
+    async def _by_review(self, reviews: TokenReviews, token: str) -> Caller:
+        key, now = hash_of(token), self._clock.now()
+        known = self._reviewed.get(key)
+        if known is None or now >= known.until:
+            known = await self._review(reviews, token)
+            if len(self._reviewed) >= REVIEWS_MAX:
+                self._reviewed.clear()
+            self._reviewed[key] = known
+        if known.caller is None:
+            raise LoginRefusedError(known.refusal)
+        return known.caller
+
+    async def _review(self, reviews: TokenReviews, token: str) -> _Reviewed:
+        assert self.policy.kubernetes is not None, "reviews are made for a policy that has it"
+        audience, now = self.policy.kubernetes.audience, self._clock.now()
+        found = await reviews.review(token, audience)
+        try:
+            caller = service_account(found, audience, reviews.name, self.policy)
+        except LoginRefusedError as error:
+            return _Reviewed(Instant(now + UNKNOWN), None, str(error))
+        return _Reviewed(Instant(now + KNOWN), caller)
+
+
+def origin_of(url: str) -> str:
+    """An address without its path, as browsers name origins."""
+    scheme, _, rest = url.partition("://")
+    return f"{scheme}://{rest.partition('/')[0]}"

@@ -116,6 +116,7 @@ _RUN: Table = {
     "run": ("tidegate.cli.worker.run:run", "Observe, decide and record; act where --act allows it"),
     "serve": ("tidegate.cli.worker.serve:serve", "`run` plus an HTTP API, probes and metrics"),
     "login": ("tidegate.cli.access.login:login", "Ask a service instead of a journal"),
+    "logout": ("tidegate.cli.access.login:logout", "Forget a login at a service"),
     "context": ("tidegate.cli.access.login:context", "Choose which service commands ask"),
     "auth": ("tidegate.cli.access.permission:auth", "Ask a service what you may do"),
     "token": ("tidegate.cli.access.tokens:token", "Create, list and revoke API tokens"),

@@ -46,6 +46,7 @@ QUESTIONS: dict[str, Question] = {
     "token create": Question("records a token: its holder may do more", _NEVER, _GOES_ON),
     "token revoke": Question("records that a token is revoked", _NEVER, _GOES_ON),
     "login": Question("a file of yours: a token for a service", _NEVER, _GOES_ON),
+    "logout": Question("a file of yours: forgets a login; ends it at its issuer", _NEVER, _GOES_ON),
     "context use": Question("a file of yours: which service is asked", _NEVER, _GOES_ON),
     "context remove": Question("a file of yours: forgets a service", _NEVER, _GOES_ON),
     "hold add": _BRAKE,

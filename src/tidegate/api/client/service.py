@@ -11,6 +11,7 @@ from uuid import uuid4
 
 import msgspec
 
+from tidegate.api.login_offer import PATH
 from tidegate.api.problem import ProblemDocument
 from tidegate.api.route import BASE
 from tidegate.model.document import Document
@@ -65,6 +66,11 @@ class ServiceClient:
         document: D = found
         return document
 
+    def offer(self, kind: type[D]) -> D:
+        """How to log in there."""
+        found: D = self._ask("GET", PATH, None, {}, (kind,)).document
+        return found
+
     def dry_run(self, path: str, body: Mapping[str, object], *kinds: type[Document]) -> Tagged:
         """What an act would reach, and the plan it would be carried out on."""
         return self._ask("POST", f"{BASE}{quote(path)}?dryRun=true", body, {}, kinds)
@@ -102,7 +108,9 @@ class ServiceClient:
         self, method: str, where: str, body: object, headers: Mapping[str, str]
     ) -> JsonAnswer:
         url = self.server + where
-        login = {"Authorization": f"Bearer {self._token}", **headers}
+        login = dict(headers)
+        if self._token:
+            login["Authorization"] = f"Bearer {self._token}"
         async with plain_session() as session:
             async for attempt in tries(self._bounds):
                 with attempt:

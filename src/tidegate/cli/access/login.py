@@ -1,13 +1,17 @@
-"""`tidegate login` and `tidegate context`: the services that commands ask."""
+"""`tidegate login`, `logout` and `context`: the services that commands ask."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import click
+from msgspec.structs import replace
 
 from tidegate.api.client.service import ServiceClient
+from tidegate.api.login_offer import LoginOffer
 from tidegate.app.callers import CallerReport
 from tidegate.cli.answers.contexts import (
+    IssuedLogin,
     ServiceContext,
     contexts_file,
     dropped,
@@ -18,38 +22,117 @@ from tidegate.cli.answers.contexts import (
 from tidegate.cli.output import terminal_width
 from tidegate.cli.shape import Command, LazyGroup
 from tidegate.explain.table import layout
+from tidegate.model.errors import TidegateError
+
+if TYPE_CHECKING:
+    from tidegate.oidc.issuer import DeviceCode
 
 
 @click.command(
     cls=Command,
     examples="""
-    tidegate login https://tidegate.example          asks for a token
+    tidegate login https://tidegate.example             by a browser on this machine
+    tidegate login https://tidegate.example --device    by one on another machine
     tidegate login http://127.0.0.1:8080 --token-file tidegate.db.admin-token
     """,
 )
 @click.argument("server")
 @click.option("--token-file", type=click.Path(path_type=Path), help="The file with the token.")
+@click.option("--token", "asks", is_flag=True, help="Ask for a token of the service.")
+@click.option("--device", is_flag=True, help="Log in with a browser on another machine.")
+@click.option("--no-browser", is_flag=True, help="Print the address, and open no browser.")
 @click.option("--name", help="What to call it; the host, if left out.")
-def login(server: str, token_file: Path | None, name: str | None) -> None:
-    """Keep a token for a service, and ask that service from now on.
+def login(
+    server: str,
+    token_file: Path | None,
+    asks: bool,
+    device: bool,
+    no_browser: bool,
+    name: str | None,
+) -> None:
+    """Log in to a service, and ask that service from now on.
 
-    The token is checked, and kept in a file that only you can read. Commands ask the service unless
-    a journal is named (--database); `tidegate context use none` ends that.
+    By the issuer that the service names; without one, or with --token, by a token of the service.
+    What is got is checked, kept in a file that only you can read, and renewed before it ends.
+    Commands ask the service unless a journal is named (--database); `tidegate context use none`
+    ends that, and `tidegate logout` forgets the login.
     """
     if not server.startswith(("http://", "https://")):
         raise click.UsageError(f'"{server}" is no address; write https://HOST or http://HOST:PORT')
+    issued = None if token_file is not None or asks else _offered(server)
+    if device and issued is None:
+        raise click.UsageError("--device is for a service whose callers log in by an issuer")
     if token_file is not None:
         try:
             token = token_file.read_text(encoding="utf-8").strip()
         except OSError as error:
             raise click.UsageError(f"--token-file {token_file}: {error.strerror}") from None
-    else:
+    elif issued is None:
         token = click.prompt("Token", hide_input=True).strip()
+    else:
+        token, issued = _issued(issued, device, no_browser)
     report = ServiceClient(server, token).get("/whoami", {}, CallerReport)
     called = name or urlsplit(server).netloc
-    kept(ServiceContext(name=called, server=server.rstrip("/"), token=token))
-    click.echo(f"logged in to {server} as {report.actor} ({', '.join(report.roles)})")
+    kept(ServiceContext(name=called, server=server.rstrip("/"), token=token, login=issued))
+    roles = ", ".join(report.roles) or "no role"
+    click.echo(f"logged in to {server} as {report.actor} ({roles})")
     click.echo(f"the token is kept in {contexts_file()}", err=True)
+
+
+def _offered(server: str) -> IssuedLogin | None:
+    """The issuer that a service names; None: it has none."""
+    offer = ServiceClient(server, "").offer(LoginOffer)
+    if not offer.issuer:
+        return None
+    return IssuedLogin(issuer=offer.issuer, client_id=offer.client_id, scopes=offer.scopes)
+
+
+def _issued(login: IssuedLogin, device: bool, no_browser: bool) -> tuple[str, IssuedLogin]:
+    from tidegate.cli.answers.issued import browser_tokens, device_tokens
+
+    def show_address(address: str) -> None:
+        click.echo(f"Log in at {address}", err=True)
+        if not no_browser:
+            import webbrowser
+
+            webbrowser.open(address)
+
+    def show_code(code: "DeviceCode") -> None:
+        where = code.verification_uri_complete or code.verification_uri
+        click.echo(f"Log in at {where} with the code {code.user_code}", err=True)
+
+    given = device_tokens(login, show_code) if device else browser_tokens(login, show_address)
+    return given.id_token, replace(login, refresh_token=given.refresh_token)
+
+
+@click.command(
+    cls=Command,
+    examples="""
+    tidegate logout                of the service in use
+    tidegate logout staging
+    """,
+)
+@click.argument("name", required=False)
+def logout(name: str | None) -> None:
+    """Forget a login, and end it at its issuer where that can be done.
+
+    A token of the service itself is forgotten here, and works on: `tidegate token revoke` ends it.
+    """
+    known = read_contexts()
+    called = name or known.current
+    if not called:
+        raise click.UsageError("no service is in use; name one: `tidegate context list`")
+    found = next((each for each in known.contexts if each.name == called), None)
+    ended = False
+    if found is not None and found.login is not None:
+        from tidegate.cli.answers.issued import revoked
+
+        try:
+            ended = revoked(found.login)
+        except TidegateError as error:
+            click.echo(f"Warning: it is not ended at the issuer: {error}", err=True)
+    dropped(called)
+    click.echo(f"logged out of {called}" + (", and ended at the issuer" if ended else ""))
 
 
 @click.command(

@@ -1,6 +1,9 @@
 """The services that were logged in to, in a file that only its owner can read."""
 
+import fcntl
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
@@ -10,12 +13,24 @@ from tidegate.model.json_text import decode_json
 from tidegate.model.problem import Problem, nearest_or_all
 
 
-class ServiceContext(msgspec.Struct, frozen=True):
+class IssuedLogin(msgspec.Struct, frozen=True, kw_only=True):
+    """How a token that an issuer gave is renewed."""
+
+    issuer: str
+    client_id: str
+    scopes: tuple[str, ...]
+    # Empty: it is not renewed.
+    refresh_token: str = ""
+
+
+class ServiceContext(msgspec.Struct, frozen=True, omit_defaults=True):
     """One service, and the token for it."""
 
     name: str
     server: str
     token: str
+    # None: the token is one of the service.
+    login: IssuedLogin | None = None
 
 
 class Contexts(msgspec.Struct, frozen=True):
@@ -64,6 +79,26 @@ def known_at(server: str) -> ServiceContext | None:
     wanted = server.rstrip("/")
     found = (each for each in read_contexts().contexts if each.server.rstrip("/") == wanted)
     return next(found, None)
+
+
+@contextmanager
+def locked_contexts() -> Iterator[None]:
+    """Two commands that renew a token at once would each end that of the other."""
+    path = contexts_file().with_suffix(".lock")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT, 0o600)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
+
+
+def replaced(context: ServiceContext) -> None:
+    """Keep another token of a service that is known; which one is in use stays."""
+    known = read_contexts()
+    every = tuple(context if each.name == context.name else each for each in known.contexts)
+    write_contexts(Contexts(known.current, every))
 
 
 def kept(context: ServiceContext) -> None:

@@ -83,6 +83,10 @@ def service_client(place: AnswerPlace) -> "ServiceClient | None":
         return None
     from tidegate.api.client.service import ServiceClient
 
+    if service.login is not None:
+        from tidegate.cli.answers.issued import renewed
+
+        service = renewed(service)
     return ServiceClient(service.server, service.token)
 
 
@@ -109,7 +113,7 @@ def _asked(place: AnswerPlace) -> "ServiceContext":
         raise UserError((Problem("--server", what, "write https://HOST or http://HOST:PORT"),))
     token = revealed(place.server_token, os.environ, "serverToken")
     if not token and (known := known_at(place.server)) is not None:
-        token = known.token
+        return known
     if not token:
         remedy = f"`tidegate login {place.server}`, or --server-token env:NAME"
         raise UserError((Problem(place.server, "no token for it is known", remedy),))

@@ -3,6 +3,8 @@
 import os
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from tidegate import __version__
 from tidegate.access.policy_doc import AccessPolicy, read_policy
 from tidegate.access.roles import Role
@@ -17,9 +19,10 @@ from tidegate.documents.files import located, read_document
 from tidegate.kind_table import rules_of
 from tidegate.model.errors import OutsideError, UserError
 from tidegate.model.problem import Problem
-from tidegate.settings.settings import Settings
+from tidegate.oidc.issuer import Issuer
+from tidegate.settings.settings import Settings, revealed
 from tidegate.store.archive_port import Archive
-from tidegate.wiring import clock
+from tidegate.wiring import clock, token_reviews
 
 ADMIN = "admin"
 _SUFFIX = ".admin-token"
@@ -28,7 +31,12 @@ _SUFFIX = ".admin-token"
 def make_api(archive: Archive, policy: AccessPolicy, refused: Refused) -> Api:
     """Everything that is asked and done over HTTP."""
     live = LiveJournals(archive, rules_of, clock())
-    login = Login(archive, clock(), policy)
+    issuer = None if policy.oidc is None else Issuer(policy.oidc.settings, clock())
+    account = policy.kubernetes
+    reviews = None
+    if account is not None:
+        reviews = token_reviews(account.context or None, account.kubeconfig or None)
+    login = Login(archive, clock(), policy, issuer, reviews)
     return Api(live, login, QUESTIONS, ACTS, __version__, refused)
 
 
@@ -38,9 +46,15 @@ def access_policy(settings: Settings) -> AccessPolicy:
         return AccessPolicy()
     document = read_document(settings.access_policy)
     try:
-        return read_policy(document.data, "")
+        found = read_policy(document.data, "")
     except UserError as error:
         raise located(document, error) from None
+    if found.oidc is None or not found.oidc.secret_place:
+        return found
+    where = f"{settings.access_policy}: oidc.clientSecret"
+    secret = revealed(found.oidc.secret_place, os.environ, where)
+    known = replace(found.oidc.settings, client_secret=secret)
+    return replace(found, oidc=replace(found.oidc, settings=known))
 
 
 def tls_files(settings: Settings) -> TlsFiles | None:

@@ -1,0 +1,1 @@
+"""Logins by an issuer."""
