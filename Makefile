@@ -101,10 +101,11 @@ check: $(READY)
 	printf '\ncheck: all good\n'
 
 # Who asks for the real parts wants to know if one is missing. A Kubernetes, an Open Cluster Management
-# hub and a Gitea are built once a machine.
+# hub, a Dex and a Gitea are built once a machine.
 e2e: $(READY)
 	@dev/kube/build >/dev/null || :
 	@dev/hub/build >/dev/null || :
+	@dev/dex/build >/dev/null || :
 	@dev/gitea/build >/dev/null || :
 	TIDEGATE_REAL=required $(BIN)/python -m pytest -m 'e2e or real' tests/e2e tests/real tests/contract $(ARGS)
 
