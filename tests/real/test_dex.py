@@ -17,7 +17,7 @@ from tests.real.dex import CLIENT, COMMAND_LINE, EMAIL, SECRET, Dex, Person, nee
 from tests.real.kube import ROOT
 from tests.real.prometheus import free_port
 
-pytestmark = pytest.mark.real
+pytestmark = [pytest.mark.real, pytest.mark.xdist_group("dex")]
 
 POLICY = """\
 oidc:
