@@ -126,28 +126,42 @@ class Service:
         self.api = Api(live, login, QUESTIONS, ACTS, "test")
         self.app = Starlette(routes=self.api.routes())
 
-    def client(
-        self,
-        role: Role = Role.ADMIN,
-        kinds: tuple[str, ...] = (),
-        rollouts: tuple[str, ...] = (),
-        groups: tuple[str, ...] = (),
-    ) -> Client:
-        """A client with a token of its own."""
+    def client(self, role: Role = Role.ADMIN, **limits: Any) -> Client:
+        """A client with a token of its own; `limits` are those of `TokenRequest`."""
         name = f"{role.value}-{len(list(self.archive.read('access')))}"
         token = f"tidegate_{name}"
-        request = TokenRequest(
-            name=name, role=role, kinds=kinds, rollouts=rollouts, groups=groups, reason="a test"
-        )
+        request = TokenRequest(name=name, role=role, reason="a test", **limits)
         create_token(self.archive, request, token, SystemClock().now(), "test")
         return Client(self.app, token)
 
 
+# The targets of a rollout, by group; each group is an environment, and of an organisation.
+TARGETS = {
+    "dev": ("dev-1", "dev-2"),
+    "stage": ("stage-1", "stage-2"),
+    "prod": tuple(f"prod-{i}" for i in range(1, 7)),
+}
+ORGANISATIONS = {"dev": "o-web", "stage": "o-web", "prod": "o-pay"}
+_LABELS = (
+    ("clusters: [dev-1, dev-2]}", "clusters: [dev-1, dev-2], labels: {env: dev, org: o-web}}"),
+    (
+        "clusters: [stage-1, stage-2]}",
+        "clusters: [stage-1, stage-2], labels: {env: stage, org: o-web}}",
+    ),
+    ("labels: {region: eu}}", "labels: {region: eu, env: prod, org: o-pay}}"),
+)
+
+
 def rollout_journal(folder: Path) -> Path:
     """A journal in which a rollout was decided once."""
-    path = folder / "rollout.db"
+    path, text = folder / "rollout.db", ROLLOUT.read_text(encoding="utf-8")
+    for before, after in _LABELS:
+        assert before in text
+        text = text.replace(before, after)
+    scenario = folder / ROLLOUT.name
+    scenario.write_text(text, encoding="utf-8")
     done = CliRunner().invoke(
-        cli, ["run", "--scenario", str(ROLLOUT), "--once", "--database", str(path)]
+        cli, ["run", "--scenario", str(scenario), "--once", "--database", str(path)]
     )
     assert done.exit_code == 0, done.output
     return path

@@ -1,71 +1,174 @@
 """Route × role × scope, all of it: what each caller may, and that the rest is refused."""
 
 import itertools
+from pathlib import Path
 
 import pytest
 
-from tests.api.stage import PARTITION, Service
+from tests.api.stage import PARTITION, TARGETS, Service, copied
 from tidegate.access.policy_doc import AccessPolicy, read_policy
 from tidegate.access.roles import Caller, Grant, GrantScope, Reached, Right, Role, refusal
-from tidegate.api import login
+from tidegate.api import rates
 from tidegate.api.route_table import ACTS, QUESTIONS
 from tidegate.model.errors import UserError
 
-SCOPES: dict[str, dict[str, tuple[str, ...]]] = {
-    "everything": {},
-    "its kind": {"kinds": ("simulated",)},
-    "its name": {"rollouts": ("simulated/rol*",)},
-    "another kind": {"kinds": ("upgrades",)},
-    "another name": {"rollouts": ("simulated/other",)},
+# What each scope is, and the groups that are seen by it; all of them: the partition is seen whole.
+SCOPES: dict[str, tuple[dict[str, object], tuple[str, ...]]] = {
+    "everything": ({}, ("dev", "stage", "prod")),
+    "its kind": ({"kinds": ("simulated",)}, ("dev", "stage", "prod")),
+    "its name": ({"rollouts": ("simulated/rol*",)}, ("dev", "stage", "prod")),
+    "its organisations": ({"organisations": ("o-*",)}, ("dev", "stage", "prod")),
+    "one organisation": ({"organisations": ("o-web",)}, ("dev", "stage")),
+    "another organisation of it": ({"organisations": ("o-pay",)}, ("prod",)),
+    "one environment": ({"environments": ("stage",)}, ("stage",)),
+    "one group": ({"groups": ("stage",)}, ("stage",)),
+    "some labels": ({"selector": "region=eu"}, ("prod",)),
+    "labels that some lack": ({"selector": "!region"}, ("dev", "stage")),
+    "both": ({"organisations": ("o-web",), "environments": ("dev",)}, ("dev",)),
+    "another kind": ({"kinds": ("upgrades",)}, ()),
+    "another name": ({"rollouts": ("simulated/other",)}, ()),
+    "another organisation": ({"organisations": ("o-other",)}, ()),
+    "another environment": ({"environments": ("qa",)}, ()),
+    "another group": ({"groups": ("canary",)}, ()),
+    "other labels": ({"selector": "region=us"}, ()),
+    "nothing that is both": ({"organisations": ("o-web",), "groups": ("prod",)}, ()),
 }
-INSIDE = ("everything", "its kind", "its name")
+
+
+def hidden_names(groups: tuple[str, ...]) -> list[str]:
+    """The targets that are in none of these groups."""
+    return [name for group, names in TARGETS.items() if group not in groups for name in names]
 
 
 @pytest.mark.parametrize("role, scope", list(itertools.product(Role, SCOPES)))
 def test_every_route_for_every_role_and_scope(service: Service, role: Role, scope: str) -> None:
     """Nothing is answered or done beyond a role; what is outside of a scope does not exist."""
-    client = service.client(role, **SCOPES[scope])
-    inside = scope in INSIDE
+    limits, groups = SCOPES[scope]
+    client, whole = service.client(role, **limits), len(groups) == len(TARGETS)
     for question in QUESTIONS:
         more = "?verb=why" if question.path == "/can-i" else ""
         answer = client.get(question.path.replace("{name}", PARTITION) + more)
-        expected = 404 if question.named and not inside else 200
+        expected = 404 if question.named and not groups else 200
+        if question.path == "/replay/{name}" and groups and not whole:
+            expected = 403  # it shows all, or nothing
         assert answer.status == expected, (question.path, answer.text)
-        if not inside and not question.named:
+        if not groups and not question.named:
             assert PARTITION not in answer.text, question.path
+        for name in hidden_names(groups):
+            assert name not in answer.text, question.path
     for route in ACTS:
-        may = route.right in role.rights
+        fields = route.body.__struct_fields__
         body: dict[str, object] = {"reason": "x"}
         name = PARTITION
-        if "groups" in route.body.__struct_fields__:
+        if "groups" in fields:
             body["groups"] = ["stage"]
-        if "scope" in route.body.__struct_fields__:
+        if "scope" in fields:
             name, body["scope"] = "new", {"everything": True}
         answer = client.post(f"/{route.verb}/{name}?dryRun=true", body)
-        if not may:
+        if route.right not in role.rights:
             assert answer.status == 403, (route.path, answer.text)
             assert "role" in answer.json["detail"]
-        elif "scope" in route.body.__struct_fields__ and scope != "everything":
+        elif "scope" in fields and limits:
             assert answer.status in (400, 403, 404, 422), (route.path, answer.text)
-        elif not inside:
+        elif not groups:
             assert answer.status == 404, (route.path, answer.text)
-        else:
+        elif whole or (route.right is Right.APPROVE and "stage" in groups):
             assert answer.status in (200, 400, 404, 422), (route.path, answer.text)
+        else:
+            # It would reach more than is seen, or a group that is not there for this caller.
+            assert answer.status in (403, 404, 422), (route.path, answer.text)
+        for hidden in hidden_names(groups) if limits else ():
+            assert hidden not in answer.text, route.path
+
+
+def test_an_owner_sees_and_changes_their_own_targets_only(service: Service) -> None:
+    """Rows, counts, cells, why, dates, journal and tags: the rest does not exist."""
+    owner, every = service.client(Role.OPERATOR, organisations=("o-pay",)), service.client()
+    mine = set(TARGETS["prod"])
+    shown = owner.get(f"/rollouts/{PARTITION}").json
+    assert {each["name"] for each in shown["targets"]} == mine
+    assert [each["name"] for each in shown["groups"]] == ["prod"]
+    assert {each["target"]["name"] for each in owner.get("/targets").json["items"]} == mine
+    assert set(owner.get(f"/cells/{PARTITION}").json["names"]) == mine
+    assert {each["target"] for each in owner.get(f"/when/{PARTITION}").json["items"]} <= mine
+    [listed] = owner.get("/rollouts").json["items"]
+    assert sum(listed["counts"].values()) == len(mine)
+    assert owner.get(f"/why/{PARTITION}?target=dev-1").status == 404
+    assert owner.get("/why/dev-1").status == 404
+    assert owner.get("/why/prod-1").json["target"]["name"] == "prod-1"
+    entries = owner.get(f"/journal/{PARTITION}").json["items"]
+    assert {each["target"] for each in entries} <= mine | {""}
+    assert len(entries) < len(every.get(f"/journal/{PARTITION}").json["items"])
+    # It writes on the plan that it sees: its tag is its own.
+    body = {"reason": "x", "groups": ["prod"]}
+    tag = owner.get(f"/why/{PARTITION}").tag
+    assert owner.post(f"/approve/{PARTITION}", body, if_match=tag).status == 200
+    entries = owner.get(f"/journal/{PARTITION}").json["items"]
+    assert [each["actor"] for each in entries if each["kind"] == "asked"] == ["token:operator-0"]
+    stage = every.post(f"/approve/{PARTITION}", {"reason": "x", "groups": ["stage"]}, if_match="*")
+    assert stage.status == 200
+    entries = owner.get(f"/journal/{PARTITION}").json["items"]
+    assert [each["actor"] for each in entries if each["kind"] == "asked"] == ["token:operator-0"]
+    # What reaches beyond its own is refused, whatever it names.
+    for verb in ("pause", "abort", "retry", "resume"):
+        answer = owner.post(f"/{verb}/{PARTITION}", {"reason": "x"}, if_match="*")
+        assert answer.status == 403, verb
+        assert "targets it does not see" in answer.json["detail"]
+    hold = {"reason": "x", "scope": {"targets": ["prod-1"]}}
+    assert owner.post("/hold/mine", hold).status == 200
+    beyond = {"reason": "x", "scope": {"targets": ["prod-1", "dev-1"]}}
+    assert owner.post("/hold/more", beyond).status == 403
+
+
+def test_a_brake_of_all_is_not_replaced_or_lifted_by_an_owner(service: Service) -> None:
+    """Not even where it covers only what the owner sees, as far as is known today."""
+    owner, every = service.client(Role.OPERATOR, organisations=("o-pay",)), service.client()
+    held = {"reason": "incident", "scope": {"everything": True}}
+    assert every.post("/hold/inc", held).status == 200
+    less = {"reason": "x", "replace": True, "scope": {"targets": ["prod-1"]}}
+    assert owner.post("/hold/inc", less, if_match="*").status == 403
+    assert owner.post("/lift-hold/inc", {"reason": "x"}, if_match="*").status == 403
+    others = {"reason": "x", "scope": {"targets": ["dev-1"]}}
+    assert every.post("/hold/theirs", others).status == 200
+    both = {"reason": "x", "scope": {"targets": ["dev-1", "prod-2"]}}
+    assert every.post("/hold/both", both).status == 200
+    seen = {each["name"]: each["scope"] for each in owner.get("/holds").json["items"]}
+    assert set(seen) == {"inc", "both"}
+    assert seen["both"]["targets"] == ["prod-2"]
+    assert owner.post("/lift-hold/both", {"reason": "x"}, if_match="*").status == 403
+    assert owner.post("/hold/mine", {**others, "scope": {"targets": ["prod-3"]}}).status == 200
+    assert owner.post("/lift-hold/mine", {"reason": "x"}, if_match="*").status == 200
 
 
 def test_a_group_is_approved_by_those_it_is_granted_to(service: Service) -> None:
-    """An approver of stage does not approve prod, nor pause what is beyond its group."""
+    """An approver of stage does not see prod, nor pause what is beyond its group."""
     client = service.client(Role.APPROVER, groups=("stage",))
     body = {"reason": "x", "groups": ["stage"]}
     assert client.post(f"/approve/{PARTITION}", body, if_match="*").status == 200
     for groups in (["prod"], ["stage", "prod"]):
         answer = client.post(f"/approve/{PARTITION}", {**body, "groups": groups}, if_match="*")
-        assert answer.status == 403
-        assert "prod" in answer.json["detail"]
+        assert answer.status == 404
+        assert 'no group "prod"' in answer.json["detail"]
     operator = service.client(Role.OPERATOR, groups=("stage",))
     assert operator.post(f"/pause/{PARTITION}", {"reason": "x"}).status == 403
     # A retry of its own group would let the others go on, too.
     assert operator.post(f"/retry/{PARTITION}", body, if_match="*").status == 403
+
+
+def test_a_viewer_of_all_approves_what_is_granted_beside(decided: Path, tmp_path: Path) -> None:
+    """Grants add up: it sees everything, and approves one group."""
+    grants = [
+        {"role": "viewer", "subjects": ["token:approver-*"]},
+    ]
+    service = Service(copied(decided, tmp_path), read_policy({"grants": grants}, "policy.yaml"))
+    client = service.client(Role.APPROVER, groups=("stage",))
+    assert "prod-1" in client.get(f"/why/{PARTITION}").text
+    body = {"reason": "x", "groups": ["prod"]}
+    refused = client.post(f"/approve/{PARTITION}", body, if_match="*")
+    assert (refused.status, "prod-1 of" in refused.json["detail"]) == (403, True)
+    allowed = client.post(f"/approve/{PARTITION}", {**body, "groups": ["stage"]}, if_match="*")
+    assert allowed.status == 200
+    service.archive.close()
 
 
 def test_a_hold_reaches_no_further_than_its_caller(service: Service) -> None:
@@ -101,7 +204,9 @@ def test_grants_add_up_and_none_is_assumed() -> None:
     inside = (Reached("a/1", "prod", "x", {}), Reached("b/1", "dev", "y", {}))
     assert refusal(both, Right.OPERATE, inside, "pause") == ""
     outside = (*inside, Reached("b/1", "prod", "z", {}))
-    assert "z of b/1" in refusal(both, Right.OPERATE, outside, "pause")
+    assert "targets it does not see" in refusal(both, Right.OPERATE, outside, "pause")
+    viewer = Grant(role=Role.VIEWER, subjects=("*",))
+    assert "z of b/1" in refusal(caller(*both.grants, viewer), Right.OPERATE, outside, "pause")
     assert refusal(both, Right.OPERATE, None, "hold")
     assert "needs the role viewer" in refusal(caller(), Right.VIEW, (), "read")
 
@@ -130,8 +235,12 @@ def test_a_caller_learns_what_it_may(service: Service) -> None:
     approver = service.client(Role.APPROVER, groups=("stage",))
     path = f"/can-i?verb=approve&rollout={PARTITION}"
     assert approver.get(f"{path}&group=stage").json["allowed"]
-    refused = approver.get(f"{path}&group=prod").json
-    assert (refused["allowed"], "needs the role approver there" in refused["why"]) == (False, True)
+    assert approver.get(f"{path}&group=prod").status == 404  # it does not exist for it
+    refused = approver.get(f"/can-i?verb=pause&rollout={PARTITION}").json
+    assert (refused["allowed"], "needs the role operator" in refused["why"]) == (False, True)
+    operator = service.client(Role.OPERATOR, groups=("stage",))
+    refused = operator.get(f"/can-i?verb=pause&rollout={PARTITION}").json
+    assert (refused["allowed"], "targets it does not see" in refused["why"]) == (False, True)
     assert not approver.get("/can-i?verb=hold").json["allowed"]
     assert approver.get("/can-i?verb=aprove").status == 404
     other = service.client(Role.ADMIN, kinds=("upgrades",))
@@ -142,8 +251,8 @@ def test_a_caller_that_asks_too_much_is_refused(
     service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It alone: another is answered."""
-    monkeypatch.setattr(login, "BURST", 3)
-    monkeypatch.setattr(login, "RATE", 1)  # far fewer than are sent in a second
+    monkeypatch.setattr(rates, "BURST", 3)
+    monkeypatch.setattr(rates, "RATE", 1)  # far fewer than are sent in a second
     eager, other = service.client(), service.client()
     found = [eager.get("/holds").status for _ in range(5)]
     assert found[:3] == [200, 200, 200]

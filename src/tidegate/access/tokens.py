@@ -9,6 +9,7 @@ from hashlib import sha256
 import msgspec
 
 from tidegate.access.roles import Caller, Grant, GrantScope, Role
+from tidegate.documents.scope_doc import selector_of
 from tidegate.journal.fact import Fact, because, register
 from tidegate.model.time import Instant, format_second
 
@@ -27,6 +28,10 @@ class TokenCreated(Fact, frozen=True, tag="tokenCreated", kw_only=True, omit_def
     kinds: tuple[str, ...] = ()
     rollouts: tuple[str, ...] = ()
     groups: tuple[str, ...] = ()
+    organisations: tuple[str, ...] = ()
+    environments: tuple[str, ...] = ()
+    # Of the labels of targets, as kubectl has it; empty: they do not matter.
+    selector: str = ""
     # None: until it is revoked.
     expires_at: Instant | None = None
     reason: str = ""
@@ -63,7 +68,14 @@ class TokenRecord(msgspec.Struct, frozen=True, kw_only=True):
     def grant(self) -> Grant:
         """What it may."""
         made = self.created
-        scope = GrantScope(kinds=frozenset(made.kinds), rollouts=made.rollouts, groups=made.groups)
+        scope = GrantScope(
+            kinds=frozenset(made.kinds),
+            rollouts=made.rollouts,
+            organisations=made.organisations,
+            environments=made.environments,
+            groups=made.groups,
+            selector=selector_of(made.selector) if made.selector else None,
+        )
         return Grant(role=made.role, subjects=(f"token:{made.name}",), scope=scope)
 
     def works(self, now: Instant) -> bool:

@@ -8,6 +8,7 @@ from tidegate.access.roles import Reached, Right
 from tidegate.api.problem import bad_request
 from tidegate.api.route import ActRoute, PreparedAct, RouteAct, RouteBody
 from tidegate.app.asks import AskReport, OperatorRequest, prepare
+from tidegate.app.brakes.brake_list import brake_items
 from tidegate.app.brakes.change import (
     BrakeReport,
     ExemptionReport,
@@ -23,6 +24,7 @@ from tidegate.app.brakes.release import BrakeRelease, lift_release, release
 from tidegate.app.brakes.request import (
     BrakeRequest,
     BrakeWord,
+    CheckedBrake,
     FreezeException,
     FreezeTimes,
 )
@@ -221,7 +223,7 @@ def lifter(brake: BrakeWord) -> Callable[[RouteAct[RouteBody]], PreparedAct]:
             reach=reach,
             answer=lift_report(journals, brake, names, act.body.reason),
             rows=_release_rows(reach),
-            reached=_reached(journals, (each.partition for each in reach.rollouts)),
+            reached=_lifted(journals, brake, act.name),
         )
 
     lift.__doc__ = f"Lift a {brake}."
@@ -237,8 +239,10 @@ _ANSWERS = (Verb.APPROVE, Verb.REJECT, Verb.REVOKE)
 
 def _asked(act: RouteAct[RouteBody], asked: OperatorRequest) -> PreparedAct:
     prepared = prepare(act.journals, act.name, asked, act.caller.actor)
-    one = act.journals.read(prepared.partition)
+    # It is done to all that is there, and shown as far as the caller sees it.
+    one, whole = (each.read(prepared.partition) for each in (act.journals, act.every))
     assert one is not None, prepared.partition  # it was found a moment ago
+    assert whole is not None, prepared.partition
     # A retry of one group opens a rollout again that was aborted, and so reaches all of it.
     groups = asked.groups if asked.verb in _ANSWERS else ()
     return PreparedAct(
@@ -247,7 +251,7 @@ def _asked(act: RouteAct[RouteBody], asked: OperatorRequest) -> PreparedAct:
         reach=prepared.report,
         answer=prepared.report,
         rows=one.rows,
-        reached=tuple(targets_of(one, groups)),
+        reached=tuple(targets_of(whole, groups)),
     )
 
 
@@ -285,7 +289,7 @@ def _braked(act: RouteAct[BrakeBody], request: BrakeRequest) -> PreparedAct:
         reach=reach,
         answer=made.report,
         rows={each.partition: f"{each.targets} targets" for each in reach.rollouts},
-        reached=named_targets(journals, request.scope.targets),
+        reached=set_on(journals, request, checked),
         frees=checked.replaces is not None,
     )
 
@@ -293,6 +297,21 @@ def _braked(act: RouteAct[BrakeBody], request: BrakeRequest) -> PreparedAct:
 def _reached(journals: Journals, partitions: Iterable[str]) -> tuple[Reached, ...]:
     every = (journals.read(each) for each in partitions)
     return tuple(row for one in every if one is not None for row in targets_of(one))
+
+
+def set_on(
+    journals: Journals, request: BrakeRequest, checked: CheckedBrake
+) -> tuple[Reached, ...] | None:
+    """What a brake is set on; one that replaces another may let go of everything."""
+    return None if checked.replaces is not None else named_targets(journals, request.scope.targets)
+
+
+def _lifted(journals: Journals, brake: BrakeWord, name: str) -> tuple[Reached, ...] | None:
+    """What a brake is on; None where it may cover more tomorrow, whatever it covers today."""
+    found = next((each for each in brake_items(journals, brake) if each.name == name), None)
+    if found is None or not isinstance(found.scope, BrakeScope):
+        return None
+    return named_targets(journals, found.scope.targets)
 
 
 def named_targets(journals: Journals, names: Collection[str]) -> tuple[Reached, ...] | None:

@@ -28,6 +28,7 @@ from tidegate.api.recorder import RecordedAnswer, Recorder, SeenPlans, encoded, 
 from tidegate.api.route import BASE, ActRoute, Addressed, QuestionRoute, RouteAnswer, RouteQuestion
 from tidegate.api.stream import EventStream, Streams
 from tidegate.app.journals import Journals
+from tidegate.journal.chain import JournalEntry
 from tidegate.model.errors import TidegateError
 from tidegate.model.json_text import decode_json
 from tidegate.model.problem import nearest, nearest_or_all
@@ -117,7 +118,8 @@ class Api:
     ) -> Response:
         def ask(journals: Journals) -> tuple[bytes, RouteAnswer, str]:
             seen = seen_by(caller, journals)
-            found = question.call(RouteQuestion(seen, self._live.archive, caller, name, query))
+            asked = RouteQuestion(seen, journals, self._live.archive, caller, name, query)
+            found = question.call(asked)
             made = found if isinstance(found, RouteAnswer) else RouteAnswer(found)
             tag = "" if made.rows is None else self._seen.keep(made.rows)
             return encoded(made.document), made, tag
@@ -141,13 +143,26 @@ class Api:
             found = await asyncio.to_thread(
                 self._live.ask, lambda journals: seen_by(caller, journals).find(name).partition
             )
-            return await self._streams.entries(request, found)
+
+            def shows(entry: JournalEntry) -> bool:
+                return caller.sees_all_of(found) or self._live.ask(
+                    lambda journals: seen_by(caller, journals).find(found).shows(entry)
+                )
+
+            return await self._streams.entries(request, found, shows)
         except TidegateError as error:
             return self._problem(request, error)
 
     async def _changing(self, request: Request) -> Response | EventStream:
         try:
-            return await self._streams.changes(await self._allowed(request, Right.VIEW, "read"))
+            caller = await self._allowed(request, Right.VIEW, "read")
+
+            def exists(name: str) -> bool:
+                return caller.sees_all_of(name) or self._live.ask(
+                    lambda journals: name in seen_by(caller, journals).names()
+                )
+
+            return await self._streams.changes(caller, exists)
         except TidegateError as error:
             return self._problem(request, error)
 

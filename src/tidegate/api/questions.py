@@ -6,11 +6,11 @@ from typing import Annotated, TypeVar
 import msgspec
 from msgspec import Meta, field
 
-from tidegate.api.problem import bad_request
+from tidegate.api.problem import bad_request, forbidden
 from tidegate.api.route import QuestionRoute, RouteAnswer, RouteQuery, RouteQuestion
 from tidegate.app import rollouts as app
 from tidegate.app.brakes.brake_list import BlockList, ExpediteList, FreezeList, HoldList, brake_list
-from tidegate.app.brakes.claims import ClaimList, claim_list
+from tidegate.app.brakes.claims import ClaimList, ClaimRow, claim_list
 from tidegate.app.callers import CallerReport, caller_report
 from tidegate.app.cells import CellMap, cell_map
 from tidegate.app.comparison import ReplayReport, replay
@@ -23,6 +23,7 @@ from tidegate.app.documents import (
 )
 from tidegate.app.journal.chains import ChainList, chains_of, verify_chains
 from tidegate.app.journal.entries import EntryList, EntryQuery, entry_list
+from tidegate.app.journals import Journals
 from tidegate.app.targets import TargetItem, TargetList, TargetQuery, parse_fields, target_list
 from tidegate.app.when import when
 from tidegate.documents.scope_doc import selector_of
@@ -176,13 +177,14 @@ def pins(ask: RouteQuestion[NoQuery]) -> TargetPinList:
 def claims(ask: RouteQuestion[NoQuery]) -> ClaimList:
     """The places of budgets and mutexes that are taken."""
     found = claim_list(ask.journals)
-    seen = tuple(each for each in found.items if ask.caller.sees(each.rollout))
+    seen = tuple(each for each in found.items if _is_seen(ask.journals, each))
     return msgspec.structs.replace(found, items=seen)
 
 
 def entries(ask: RouteQuestion[EntryListQuery]) -> RouteAnswer:
     """The journal of a rollout: what happened, when, by which actor."""
-    query, partition = ask.query, ask.journals.find(ask.name).partition
+    query, one = ask.query, ask.journals.find(ask.name)
+    partition = one.partition
     wanted = EntryFilter(
         kinds=(query.fact,) if query.fact else (),
         actor=query.actor,
@@ -191,7 +193,7 @@ def entries(ask: RouteQuestion[EntryListQuery]) -> RouteAnswer:
         since=_moment("since", query.since),
         until=_moment("until", query.until),
     )
-    found = entry_list(ask.archive, EntryQuery(partitions=(partition,), wanted=wanted))
+    found = entry_list(ask.archive, EntryQuery(partitions=(partition,), wanted=wanted), one.shows)
     later = [each for each in found.items if each.seq > query.after]
     items, rest = tuple(later[: query.limit]), later[query.limit :]
     after = str(items[-1].seq) if rest else ""
@@ -201,18 +203,24 @@ def entries(ask: RouteQuestion[EntryListQuery]) -> RouteAnswer:
 def verified(ask: RouteQuestion[NoQuery]) -> ChainList:
     """Whether an entry of the journal was changed, moved or removed."""
     found = verify_chains(ask.archive, chains_of(ask.archive))
-    seen = tuple(each for each in found.items if ask.caller.sees(each.partition))
+    names = set(ask.journals.names())
+    seen = tuple(
+        each for each in found.items if ask.caller.sees_everything or each.partition in names
+    )
     return msgspec.structs.replace(found, items=seen)
 
 
 def replayed(ask: RouteQuestion[NoQuery]) -> ReplayReport:
     """Recorded decisions of a rollout, taken again by today's rules, up to the first difference."""
-    return replay(ask.journals, ask.journals.find(ask.name).partition)
+    one = ask.journals.find(ask.name)
+    if not one.is_whole:
+        raise forbidden(f"a replay shows all of {one.partition}, and you see a part of it")
+    return replay(ask.journals, one.partition)
 
 
 def replayed_all(ask: RouteQuestion[NoQuery]) -> ReplayReport:
     """Recorded decisions of all rollouts, taken again, up to the first difference."""
-    return replay(ask.journals)
+    return replay(ask.journals.only_whole())
 
 
 def whoami(ask: RouteQuestion[NoQuery]) -> CallerReport:
@@ -240,6 +248,14 @@ def _planned(
     name = document.id if isinstance(document, RolloutDetails) else document.rollout
     one = ask.journals.read(name)
     return RouteAnswer(document, rows=None if one is None else one.rows)
+
+
+def _is_seen(journals: Journals, claim: ClaimRow) -> bool:
+    """Whether a caller may see who has a place; of a rollout that is gone, who sees everything."""
+    one = journals.read(claim.rollout) if claim.rollout in journals.names() else None
+    if one is None:
+        return journals.is_unlimited
+    return any(each.target == claim.target for each in one.reached)
 
 
 def label_selector(text: str) -> Selector:

@@ -151,7 +151,7 @@ class Recorder:
 
 def seen_by(caller: Caller, journals: Journals) -> Journals:
     """The journals that a caller may see."""
-    return journals if caller.sees_everything else journals.limited(caller.sees)
+    return journals.limited(caller)
 
 
 def _digest(route: ActRoute, caller: Caller, name: str, body: RouteBody) -> str:

@@ -45,7 +45,9 @@ class RouteBody(
 class RouteQuestion(Generic[Q_co]):
     """One question: by which caller, of what."""
 
+    # What the caller sees, and all there is: to say what an act would reach.
     journals: Journals
+    every: Journals
     archive: Archive
     caller: Caller
     # The last part of the path; empty: it has none.

@@ -31,8 +31,17 @@ def can_i(ask: RouteQuestion[PermissionQuery]) -> PermissionReport:
     }
     if query.verb not in rights:
         raise NotFoundError("verb", query.verb, nearest_or_all(query.verb, sorted(rights)))
-    one = ask.journals.find(query.rollout) if query.rollout else None
-    return permission(ask.caller, query.verb, rights[query.verb], one, query.group)
+    if not query.rollout:
+        return permission(ask.caller, query.verb, rights[query.verb], None, query.group)
+    one = ask.journals.find(query.rollout)
+    known = {each.group for each in one.reached}
+    for group in query.group:
+        if group not in known:
+            raise NotFoundError("group", group, nearest_or_all(group, sorted(known)))
+    # An act reaches all that is there; a question only what is seen.
+    acts = query.verb in {each.verb for each in ACTS}
+    whole = ask.every.read(one.partition) if acts else one
+    return permission(ask.caller, query.verb, rights[query.verb], whole, query.group)
 
 
 QUESTIONS: tuple[QuestionRoute, ...] = (

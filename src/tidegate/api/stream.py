@@ -128,7 +128,9 @@ class Streams:
         self._archive = archive
         self.feed = Feed(archive)
 
-    async def entries(self, request: Request, partition: str) -> EventStream:
+    async def entries(
+        self, request: Request, partition: str, shows: Callable[[JournalEntry], bool]
+    ) -> EventStream:
         """The entries of a partition behind Last-Event-ID or its end, and then each new one.
 
         RequestError 410 if entries behind that number were compacted away.
@@ -151,14 +153,15 @@ class Streams:
             yield b": open\n\n"
             while not self.feed.closed:
                 for entry in await asyncio.to_thread(self._behind, partition, seq):
-                    yield _entry_event(partition, entry)
+                    if await asyncio.to_thread(shows, entry):
+                        yield _entry_event(partition, entry)
                     seq = entry.seq
                 if await _beat(wakes):
                     yield b": alive\n\n"
 
         return EventStream(events(), lambda: self.feed.leave(wakes))
 
-    async def changes(self, caller: Caller) -> EventStream:
+    async def changes(self, caller: Caller, exists: Callable[[str], bool]) -> EventStream:
         """Which partitions changed, for a page; it begins with a reset."""
         wakes, moved = asyncio.Event(), dict[str, int]()
 
@@ -179,6 +182,8 @@ class Streams:
                 taken = sorted(moved.items())
                 moved.clear()
                 for name, seq in taken:
+                    if name != BRAKES and not await asyncio.to_thread(exists, name):
+                        continue
                     data = msgspec.json.encode(Changed(rollout=name, seq=seq))
                     yield b"event: changed\ndata: " + data + b"\n\n"
 

@@ -40,11 +40,7 @@ def permission(
 
 def targets_of(one: Decision, groups: tuple[str, ...] = ()) -> Iterable[Reached]:
     """The targets of a partition, or those of some groups, as grants see them."""
-    labels, keys = one.rules.labels(one.state), {each.name: each.key for each in one.view.groups}
-    for row in one.view.targets:
-        key = keys.get(row.group, row.group)
-        if not groups or key in groups:
-            yield Reached(one.partition, key, row.name, labels.get(row.name, {}))
+    return (each for each in one.reached if not groups or each.group in groups)
 
 
 def caller_report(caller: Caller) -> CallerReport:

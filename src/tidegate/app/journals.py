@@ -6,13 +6,15 @@ journal are as they are now; those of a worker's files are as it recorded them l
 
 from collections.abc import Callable, Iterable, Iterator
 from copy import copy
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 from msgspec.structs import replace
 
-from tidegate.app.plan_tag import plan_rows
+from tidegate.access.roles import Caller
+from tidegate.app.decision import Decision as Decision  # noqa: PLC0414  others have it from here
+from tidegate.app.decision import LimitedDecision
+from tidegate.app.sight import mentions
 from tidegate.app.workers import Attendance, PartitionWorker, attendance, trouble_lines
 from tidegate.engine.brakes.book import BrakeBook
 from tidegate.engine.kind import Rules
@@ -20,6 +22,7 @@ from tidegate.engine.others import OtherStates
 from tidegate.explain.view import PartitionView, TargetRow
 from tidegate.gates.scope import kind_word
 from tidegate.journal.fact import Fact
+from tidegate.journal.keys import target_of as target_of_key
 from tidegate.journal.lease import KeptLease
 from tidegate.model.errors import NotFoundError, OutsideError
 from tidegate.model.problem import nearest, nearest_or_all
@@ -30,35 +33,6 @@ from tidegate.store.port import Store
 
 RulesOf = Callable[[str], Rules[Any, Any, Any]]
 """The rules of a partition, by its name."""
-
-
-@dataclass(frozen=True)
-class Decision:
-    """One partition, decided for one moment."""
-
-    partition: str
-    rules: Rules[Any, Any, Any]
-    state: Any
-    world: Any
-    plan: Any
-    # The moment it is decided for.
-    now: Instant
-    worker: PartitionWorker
-
-    @cached_property
-    def view(self) -> PartitionView:
-        """Its rows, made once."""
-        return self.rules.view(self.partition, self.state, self.world, self.plan, self.now)
-
-    @cached_property
-    def rows(self) -> dict[str, str]:
-        """The plan as a person decides by it, made once."""
-        return plan_rows(self.view)
-
-    @property
-    def kind(self) -> str:
-        """The first part of its name."""
-        return kind_word(self.partition)
 
 
 class KeptStates:
@@ -90,8 +64,10 @@ class Journals:
         self.rules_of = rules_of
         self._kept = kept or KeptStates(store)
         self.book = self._kept.book
-        # Which partitions may be seen; None: all.
-        self._sees: Callable[[str], bool] | None = None
+        # Whose answers these are; None: nothing is kept from them.
+        self._caller: Caller | None = None
+        self._only_whole = False
+        self._limited: dict[str, Decision | None] = {}
         # What was decided for this moment; None: every question is decided anew.
         self._known: dict[str, Decision | None] | None = None if kept is None else {}
 
@@ -122,14 +98,90 @@ class Journals:
         return tuple(each for each in found if each.saw_nothing and not self.read(each.partition))
 
     def _is_shown(self, partition: str) -> bool:
-        """Whether a partition is of a kind, and may be seen."""
-        return "/" in partition and (self._sees is None or self._sees(partition))
+        """Whether a partition is of a kind, and may be seen, or something in it."""
+        caller = self._caller
+        if "/" not in partition or caller is None:
+            return "/" in partition
+        if caller.sees_all_of(partition):
+            return True
+        if not caller.sees(partition):
+            return False
+        one = self.read(partition)
+        return one is not None and (one.is_whole or not self._only_whole)
 
-    def limited(self, sees: Callable[[str], bool]) -> "Journals":
-        """The same decisions, of the partitions that may be seen."""
+    def limited(self, caller: Caller) -> "Journals":
+        """The same decisions, as far as a caller may see them."""
+        if caller.sees_everything:
+            return self
         found = copy(self)
-        found._sees = sees
+        # What the one before has worked out for itself is not for this caller.
+        found.__dict__.pop("unseen", None)
+        found.__dict__.pop("_hidden", None)
+        found._caller, found._limited = caller, {}
+        if found._known is None:
+            found._known = {}
         return found
+
+    @property
+    def is_unlimited(self) -> bool:
+        """Whether nothing is kept from the caller."""
+        return self._caller is None
+
+    def only_whole(self) -> "Journals":
+        """The same, without partitions of which only a part may be seen."""
+        found = copy(self)
+        found.__dict__.pop("unseen", None)
+        found._only_whole = True
+        return found
+
+    @cached_property
+    def _hidden(self) -> frozenset[str]:
+        """What verdicts may name of other partitions, and the caller does not see."""
+        caller, found = self._caller, set[str]()
+        if caller is None:
+            return frozenset()
+        for claim in self.store.claims():
+            if caller.sees_all_of(claim.partition):
+                continue
+            target = target_of_key(claim.partition, claim.key)
+            one = self._any(claim.partition) if caller.sees(claim.partition) else None
+            mine = [each for each in one.reached if each.target == target] if one else []
+            if not any(map(caller.sees_target, mine)):
+                found |= {target, claim.partition, f"{claim.partition} {target}"}
+        return frozenset(found)
+
+    def _seen_part(self, one: Decision | None) -> Decision | None:
+        """A partition as the caller sees it; None: it does not exist for them."""
+        caller = self._caller
+        if one is None or caller is None:
+            return one
+        if one.partition in self._limited:
+            return self._limited[one.partition]
+        found = self._limited[one.partition] = self._cut(one, caller)
+        return found
+
+    def _cut(self, one: Decision, caller: Caller) -> Decision | None:
+        every = {each.target for each in one.reached}
+        seen = every
+        if not caller.sees_all_of(one.partition):
+            seen = {each.target for each in one.reached if caller.sees_target(each)}
+            if not seen:
+                return None
+        hidden = (every | self._hidden) - seen
+        if not hidden:
+            return one
+        return LimitedDecision(
+            one.partition,
+            one.rules,
+            one.state,
+            one.world,
+            one.plan,
+            one.now,
+            one.worker,
+            one,
+            frozenset(seen),
+            frozenset(hidden),
+        )
 
     def names(self, kind: str = "") -> list[str]:
         """The partitions there are, of one kind or of all."""
@@ -137,7 +189,10 @@ class Journals:
         return [each for each in every if not kind or kind_word(each) == kind]
 
     def read(self, partition: str) -> Decision | None:
-        """One partition; None: nothing of it is declared or observed yet."""
+        """One partition; None: nothing of it is declared or observed yet, or may be seen."""
+        return self._seen_part(self._any(partition))
+
+    def _any(self, partition: str) -> Decision | None:
         if self._known is not None and partition in self._known:
             return self._known[partition]
         rules = self.rules_of(partition)
@@ -150,11 +205,13 @@ class Journals:
         """The same partition as it would be with one more fact."""
         copied = one.rules.decode(one.rules.encode(one.state))  # a fold changes what it is given
         state = one.rules.fold(copied, self.now, fact, actor)
-        return self._decided(one.partition, one.rules, state)
+        then = self._decided(one.partition, one.rules, state)
+        return then if then is None or self._caller is None else self._cut(then, self._caller)
 
     def supposing_brakes(self, facts: Iterable[Fact], actor: str) -> "Journals":
         """The same journals as they would be with more facts about brakes."""
         found = Journals(self.store, self.rules_of, self.now, self._at)
+        found._caller = self._caller
         found._kept.states = self._kept.states
         found.book = self.book.supposing(facts, self.now, actor)
         return found
@@ -226,7 +283,10 @@ class Journals:
 
     def stopped_by(self, one: Decision) -> str:
         """What ended a partition, as its journal has it; empty: nothing did."""
-        return one.rules.stopped_by(self.store.read(one.partition), one.plan)
+        found = one.rules.stopped_by(self.store.read(one.partition), one.plan)
+        if isinstance(one, LimitedDecision) and mentions(found, one.hidden):
+            return ""
+        return found
 
 
 def target_of(view: PartitionView, name: str) -> TargetRow | None:

@@ -142,7 +142,7 @@ def rollout_item(one: Decision) -> RolloutItem:
 def rollout_details(journals: Journals, name: str) -> RolloutDetails:
     """One partition in full: groups, targets, and what happened last."""
     one = journals.find(name)
-    entries = list(journals.store.read(one.partition))[-HISTORY:]
+    entries = [each for each in journals.store.read(one.partition) if one.shows(each)][-HISTORY:]
     return replace(_details(journals, one), history=tuple(map(_history, entries)))
 
 

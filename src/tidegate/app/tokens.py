@@ -12,6 +12,7 @@ from tidegate.access.tokens import (
     fold_token,
     hash_of,
 )
+from tidegate.documents.scope_doc import selector_of
 from tidegate.journal.chain import JournalNote
 from tidegate.model.document import Document, Part, fields_of, instant_text
 from tidegate.model.errors import NotFoundError, UserError
@@ -28,6 +29,10 @@ class TokenRequest(msgspec.Struct, frozen=True, kw_only=True):
     kinds: tuple[str, ...] = ()
     rollouts: tuple[str, ...] = ()
     groups: tuple[str, ...] = ()
+    organisations: tuple[str, ...] = ()
+    environments: tuple[str, ...] = ()
+    # Of the labels of targets, as kubectl has it.
+    selector: str = ""
     # None: until it is revoked.
     expires_at: Instant | None = None
     reason: str
@@ -42,6 +47,9 @@ class TokenRow(Part, frozen=True, kw_only=True):
     kinds: tuple[str, ...]
     rollouts: tuple[str, ...]
     groups: tuple[str, ...]
+    organisations: tuple[str, ...] = ()
+    environments: tuple[str, ...] = ()
+    selector: str = ""
     created_at: str
     created_by: str
     expires_at: str | None
@@ -84,6 +92,10 @@ def create_token(
     """Record a token; UserError if one of this name is in use."""
     if not request.name.strip():
         raise UserError((Problem("name", "is empty", "write what the token is for"),))
+    try:
+        _ = selector_of(request.selector) if request.selector else None
+    except ValueError as error:
+        raise UserError((Problem("selector", str(error)),)) from None
     made = TokenCreated(**fields_of(request), hash=hash_of(token))
     head = store.head(PARTITION)
     known = read_tokens(store).by_name.get(made.name)
@@ -113,6 +125,9 @@ def _row(record: TokenRecord, now: Instant) -> TokenRow:
         kinds=made.kinds,
         rollouts=made.rollouts,
         groups=made.groups,
+        organisations=made.organisations,
+        environments=made.environments,
+        selector=made.selector,
         created_at=format_instant(record.at),
         created_by=record.by,
         expires_at=instant_text(made.expires_at),

@@ -20,7 +20,9 @@ from tidegate.oidc.login_secrets import LoginSecrets, new_secrets
 LOGIN_S = 300.0
 # Asked to be slower, it asks so much less often (RFC 8628).
 SLOWER_S = 5.0
+# What the browser brings: one line, at once.
 LINE_MAX = 16 * 1024
+LINE_S = 10.0
 _PAGE = """HTTP/1.1 {status}\r
 Content-Type: text/plain; charset=utf-8\r
 Content-Security-Policy: default-src 'none'\r
@@ -40,7 +42,8 @@ async def loopback_login(
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with suppress(OSError, ValueError):
-            line = await asyncio.wait_for(reader.readline(), 10.0)
+            async with asyncio.timeout(LINE_S):
+                line = await reader.readline()
             status, text = _taken(line, begun, came)
             body = _PAGE.format(status=status, length=len(text.encode()), text=text)
             writer.write(body.encode())
@@ -52,7 +55,8 @@ async def loopback_login(
         redirect = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/callback"
         show(await issuer.authorization_url(client_id, redirect, **begun.asked()))
         try:
-            code = await asyncio.wait_for(came, wait_s)
+            async with asyncio.timeout(wait_s):
+                code = await came
         except TimeoutError:
             raise OutsideError(f"no login in {wait_s:g} s: begin again") from None
     given = await issuer.exchanged(client_id, "", code, redirect, begun.verifier)

@@ -89,7 +89,22 @@ def brake_items(journals: Journals, brake: str) -> tuple[BrakeItem, ...]:
         each.name: _item(each, state, brake, journals.now)
         for each in getattr(brakes, FIELDS[brake])
     }
-    return tuple(found[name] for name in sorted(found))
+    every = tuple(found[name] for name in sorted(found))
+    if journals.is_unlimited:
+        return every
+    seen = {each.name for one in journals.all() for each in one.view.targets}
+    return tuple(part for each in every if (part := _seen_part(each, seen)) is not None)
+
+
+def _seen_part(item: BrakeItem, seen: set[str]) -> BrakeItem | None:
+    """A brake as far as a caller sees its targets; None: it is on none of them."""
+    scope = item.scope
+    if not isinstance(scope, BrakeScope) or not scope.targets:
+        return item
+    mine = tuple(each for each in scope.targets if each in seen)
+    if not mine:
+        return None
+    return msgspec.structs.replace(item, scope=msgspec.structs.replace(scope, targets=mine))
 
 
 def _item(brake: Brake, state: BrakeState, kind: str, now: Instant) -> BrakeItem:

@@ -2,7 +2,7 @@
 
 import heapq
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 import msgspec
 
@@ -54,19 +54,24 @@ class EntryList(Document, frozen=True, kw_only=True):
     items: tuple[EntryRow, ...]
 
 
-def entry_list(archive: Archive, query: EntryQuery) -> EntryList:
+Shows = Callable[[JournalEntry], bool]
+"""Whether an entry is for the caller."""
+
+
+def entry_list(archive: Archive, query: EntryQuery, shows: Shows | None = None) -> EntryList:
     """The entries there are."""
-    return EntryList(items=tuple(EntryFeed(archive, query).past()))
+    return EntryList(items=tuple(EntryFeed(archive, query, shows).past()))
 
 
 class EntryFeed:
     """The entries there are now, then those written since; each once."""
 
-    def __init__(self, archive: Archive, query: EntryQuery) -> None:
+    def __init__(self, archive: Archive, query: EntryQuery, shows: Shows | None = None) -> None:
         """NotFoundError if a partition or a gate of this name does not exist."""
         _check_gate(query.wanted.gate)
         self._archive = archive
         self._query = query
+        self._shows = shows
         self._names = tuple(known_partition(archive, name) for name in query.partitions)
         # Looked at before anything is read: what is written meanwhile is news, and not read twice.
         self._heads = archive.heads()
@@ -92,7 +97,9 @@ class EntryFeed:
         return ((name, entry) for entry in found)
 
     def _known(self, rows: Iterable[_Named]) -> Iterator[_Named]:
-        return (row for row in rows if row[1].seq <= self._heads.get(row[0], 0))
+        known = (row for row in rows if row[1].seq <= self._heads.get(row[0], 0))
+        shows = self._shows
+        return known if shows is None else (row for row in known if shows(row[1]))
 
     def _rows(self, rows: Iterable[_Named]) -> Iterator[EntryRow]:
         return (entry_row(name, entry, self._query.wanted) for name, entry in rows)

@@ -45,7 +45,7 @@ def token() -> None:
     cls=Act,
     examples="""
     tidegate token create ci --role viewer --expires 90d --reason "dashboards"
-    tidegate token create pay --role approver --rollout 'upgrades/prod/o-payments' --reason "owners"
+    tidegate token create pay --role operator --org o-payments --env prod --reason "owners"
     """,
 )
 @click.argument("name")
@@ -54,7 +54,10 @@ def token() -> None:
 )
 @click.option("--kind", "kinds", multiple=True, help="Only of this kind; repeatable.")
 @click.option("--rollout", "rollouts", multiple=True, help="Only rollouts like this; repeatable.")
-@click.option("--group", "groups", multiple=True, help="Act only on groups like this; repeatable.")
+@click.option("--org", "organisations", multiple=True, help="Only this organisation; repeatable.")
+@click.option("--env", "environments", multiple=True, help="Only this environment; repeatable.")
+@click.option("--group", "groups", multiple=True, help="Only groups like this; repeatable.")
+@click.option("-l", "--selector", default="", help="Only targets with these labels: sector=eu.")
 @click.option("--expires", metavar="WHEN", help="When it ends: 90d, or a time.")
 @click.option("--reason", required=True, help="What it is for; kept in the journal.")
 @click.option("-o", "--output", type=click.Choice(FORMATS), default="table", show_default=True)
@@ -64,7 +67,10 @@ def create(
     role: str,
     kinds: tuple[str, ...],
     rollouts: tuple[str, ...],
+    organisations: tuple[str, ...],
+    environments: tuple[str, ...],
     groups: tuple[str, ...],
+    selector: str,
     expires: str | None,
     reason: str,
     output: str,
@@ -77,7 +83,10 @@ def create(
         role=Role(role),
         kinds=kinds,
         rollouts=rollouts,
+        organisations=organisations,
+        environments=environments,
         groups=groups,
+        selector=selector,
         expires_at=ahead("--expires", expires, now) if expires else None,
         reason=reason,
     )
@@ -103,7 +112,8 @@ def list_tokens(output: str, database: str) -> None:
     rows = []
     for each in found.items:
         state = "revoked" if each.revoked_at else "works" if each.works else "expired"
-        scope = ", ".join((*each.kinds, *each.rollouts, *each.groups)) or "everything"
+        limits = (*each.kinds, *each.rollouts, *each.organisations, *each.environments)
+        scope = ", ".join(filter(None, (*limits, *each.groups, each.selector))) or "everything"
         row = (each.name, each.role, scope, state, each.expires_at or "-", each.created_by)
         rows.append(row)
     head = ("NAME", "ROLE", "FOR", "STATE", "EXPIRES", "CREATED BY")

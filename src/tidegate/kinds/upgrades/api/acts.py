@@ -1,7 +1,7 @@
 """What callers do to upgrades, over HTTP."""
 
 from tidegate.access.roles import Right
-from tidegate.api.acts import BrakeBody, brake_request, lifter, named_targets
+from tidegate.api.acts import BrakeBody, brake_request, lifter, set_on
 from tidegate.api.route import ActRoute, PreparedAct, RouteAct
 from tidegate.app.brakes.change import BrakeReport, LiftReport, brake_report
 from tidegate.app.brakes.release import BrakeRelease
@@ -32,7 +32,7 @@ def expedite(act: RouteAct[ExpediteBody]) -> PreparedAct:
             each.partition: f"{len(each.starting)} at once, {len(each.waiting)} waiting"
             for each in effect.items
         },
-        reached=named_targets(journals, request.scope.targets),
+        reached=set_on(journals, request, checked),
     )
 
 

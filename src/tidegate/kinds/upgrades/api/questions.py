@@ -118,7 +118,8 @@ def what_if(ask: RouteQuestion[WhatIfQuery]) -> WhatIfReport:
 
 def _fleet(ask: RouteQuestion[RouteQuery], orgs: tuple[str, ...]) -> FleetReading:
     """The organisations that the caller sees, as of their last recorded surveys."""
-    journals = ask.journals
+    # What is answered is about whole organisations.
+    journals = ask.journals.only_whole()
     journal = UpgradeJournal(journals.store, journals.book, journals.names(UpgradeRules.word))
     return read_recorded(journal, orgs, journals.now, _WHERE)
 

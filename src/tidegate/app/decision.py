@@ -1,0 +1,98 @@
+"""One partition decided for one moment, as a whole or as far as a caller sees it."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from tidegate.access.roles import PLACES, Reached
+from tidegate.app.plan_tag import plan_rows
+from tidegate.app.sight import limited_view
+from tidegate.app.workers import PartitionWorker
+from tidegate.engine.kind import Rules
+from tidegate.explain.view import PartitionView
+from tidegate.gates.scope import kind_word
+from tidegate.journal.chain import JournalEntry
+from tidegate.journal.facts import Asked
+from tidegate.model.time import Instant
+
+
+@dataclass(frozen=True)
+class Decision:
+    """One partition, decided for one moment."""
+
+    partition: str
+    rules: Rules[Any, Any, Any]
+    state: Any
+    world: Any
+    plan: Any
+    # The moment it is decided for.
+    now: Instant
+    worker: PartitionWorker
+
+    @cached_property
+    def view(self) -> PartitionView:
+        """Its rows, made once."""
+        return self.rules.view(self.partition, self.state, self.world, self.plan, self.now)
+
+    @cached_property
+    def rows(self) -> dict[str, str]:
+        """The plan as a person decides by it, made once."""
+        return plan_rows(self.view)
+
+    @property
+    def kind(self) -> str:
+        """The first part of its name."""
+        return kind_word(self.partition)
+
+    @cached_property
+    def reached(self) -> tuple[Reached, ...]:
+        """Its targets, as grants see them."""
+        labels = self.rules.labels(self.state)
+        keys = {each.name: each.key for each in self.view.groups}
+        # The targets of a promotion are environments themselves.
+        is_place = self.rules.target_noun in PLACES[1]
+        found = []
+        for row in self.view.targets:
+            mine = labels.get(row.name, {})
+            if is_place:
+                mine = {self.rules.target_noun: row.name, **mine}
+            found.append(Reached(self.partition, keys.get(row.group, row.group), row.name, mine))
+        return tuple(found)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all of it is seen."""
+        return True
+
+    def shows(self, entry: JournalEntry) -> bool:  # noqa: ARG002
+        """Whether an entry of its journal is seen."""
+        return True
+
+
+@dataclass(frozen=True)
+class LimitedDecision(Decision):
+    """One partition as a caller sees it who sees only some of its targets."""
+
+    whole: Decision
+    seen: frozenset[str]
+    # Names that this caller does not see.
+    hidden: frozenset[str]
+
+    @cached_property
+    def view(self) -> PartitionView:
+        """The rows that are seen."""
+        return limited_view(self.whole.view, self.seen, self.hidden)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all its targets are seen."""
+        return len(self.seen) == len(self.whole.view.targets)
+
+    def shows(self, entry: JournalEntry) -> bool:
+        """An entry about a target that is seen, or about nothing but groups that are."""
+        if self.is_whole or entry.target:
+            return self.is_whole or entry.target in self.seen
+        fact = entry.fact() if entry.kind == "asked" else None
+        return isinstance(fact, Asked) and set(fact.groups) <= {
+            each.key for each in self.view.groups
+        }
