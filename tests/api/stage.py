@@ -141,7 +141,8 @@ TARGETS = {
     "stage": ("stage-1", "stage-2"),
     "prod": tuple(f"prod-{i}" for i in range(1, 7)),
 }
-ORGANISATIONS = {"dev": "o-web", "stage": "o-web", "prod": "o-pay"}
+# The person who proposed what goes out.
+AUTHOR = "ann@example.com"
 _LABELS = (
     ("clusters: [dev-1, dev-2]}", "clusters: [dev-1, dev-2], labels: {env: dev, org: o-web}}"),
     (
@@ -152,12 +153,13 @@ _LABELS = (
 )
 
 
-def rollout_journal(folder: Path) -> Path:
+def rollout_journal(folder: Path, author: str = AUTHOR) -> Path:
     """A journal in which a rollout was decided once."""
     path, text = folder / "rollout.db", ROLLOUT.read_text(encoding="utf-8")
     for before, after in _LABELS:
         assert before in text
         text = text.replace(before, after)
+    text += f"\nauthor: {author}\n" if author else ""
     scenario = folder / ROLLOUT.name
     scenario.write_text(text, encoding="utf-8")
     done = CliRunner().invoke(

@@ -218,14 +218,14 @@ def test_a_policy_file_is_checked() -> None:
             {"role": "aprover", "subjects": ["alice"], "kinds": ["upgrade"]},
             {"role": "viewer", "subjects": []},
         ],
-        "fourEyes": [{"rollouts": ["x"]}],
+        "fourEyes": [{"rollouts": ["x"], "gate": "y"}],
     }
     with pytest.raises(UserError) as raised:
         read_policy(data, "policy.yaml")
     text = str(raised.value)
-    # What has no effect yet is refused, and not read in silence.
+    # What has no effect is refused, and not read in silence.
     wanted = ("grants[0].role", 'did you mean "approver"?', '"alice"', "grants[1].subjects")
-    for said in (*wanted, "fourEyes"):
+    for said in (*wanted, 'fourEyes[0].gate: unknown field; did you mean "gates"?'):
         assert said in text
     assert read_policy({}, "x") == AccessPolicy()
 

@@ -4,6 +4,8 @@ What they may do is what the policy file grants to their name and to their group
 they may do nothing.
 """
 
+from msgspec.structs import replace
+
 from tidegate.access.policy_doc import AccessPolicy
 from tidegate.access.roles import Caller, grants_of
 from tidegate.access.sessions import SessionStarted
@@ -42,4 +44,9 @@ def service_account(
 
 def _caller(actor: str, groups: tuple[str, ...], via: str, policy: AccessPolicy) -> Caller:
     subjects = (actor, *(f"group:{each}" for each in groups))
-    return Caller(actor=actor, via=via, grants=grants_of(policy.grants, subjects))
+    return bound(Caller(actor=actor, via=via, grants=grants_of(policy.grants, subjects)), policy)
+
+
+def bound(caller: Caller, policy: AccessPolicy) -> Caller:
+    """A caller under the rules of a policy file."""
+    return replace(caller, four_eyes=policy.four_eyes, policy_grants=policy.grants)

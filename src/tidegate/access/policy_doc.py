@@ -11,6 +11,9 @@ grants:
     rollouts: [upgrades/prod/o-payments]
     groups: [prod]
     selector: {matchLabels: {sector: eu}}
+fourEyes:
+  - kinds: [policies]                                        # as in a grant
+    gates: [change-board]                                    # none: every gate, and every group
 """
 
 from collections.abc import Mapping
@@ -18,7 +21,7 @@ from collections.abc import Mapping
 import msgspec
 
 from tidegate.access.login_doc import KubernetesLogin, OidcLogin, read_kubernetes, read_oidc
-from tidegate.access.roles import Grant, GrantScope, Role
+from tidegate.access.roles import FourEyesRule, Grant, GrantScope, Role
 from tidegate.documents.reader import Reader
 from tidegate.documents.scope_doc import read_kinds, read_selector
 from tidegate.model.errors import UserError
@@ -34,6 +37,7 @@ class AccessPolicy(msgspec.Struct, frozen=True):
     # None: no login of this kind.
     oidc: OidcLogin | None = None
     kubernetes: KubernetesLogin | None = None
+    four_eyes: tuple[FourEyesRule, ...] = ()
 
 
 def read_policy(data: Mapping[str, object], where: str) -> AccessPolicy:
@@ -43,10 +47,17 @@ def read_policy(data: Mapping[str, object], where: str) -> AccessPolicy:
     grants = tuple(_grant(each) for each in reader.children("grants"))
     oidc = read_oidc(reader.child("oidc")) if reader.has("oidc") else None
     cluster = read_kubernetes(reader.child("kubernetes")) if reader.has("kubernetes") else None
+    rules = tuple(_four_eyes(each) for each in reader.children("fourEyes"))
     reader.close()
     if problems.errors:
         raise UserError(tuple(problems.errors), where)
-    return AccessPolicy(grants, oidc, cluster)
+    return AccessPolicy(grants, oidc, cluster, rules)
+
+
+def _four_eyes(reader: Reader) -> FourEyesRule:
+    rule = FourEyesRule(scope=_scope(reader), gates=tuple(reader.texts("gates")))
+    reader.close()
+    return rule
 
 
 def _grant(reader: Reader) -> Grant:

@@ -116,6 +116,14 @@ class Grant(msgspec.Struct, frozen=True, kw_only=True):
     scope: GrantScope = GrantScope()
 
 
+class FourEyesRule(msgspec.Struct, frozen=True, kw_only=True):
+    """Where an approval must be of another person than the one who proposed the revision."""
+
+    scope: GrantScope = GrantScope()
+    # Patterns of approval gates; empty: at every gate, and of every group.
+    gates: tuple[str, ...] = ()
+
+
 class Caller(msgspec.Struct, frozen=True, kw_only=True):
     """A person or a program, how it is known, and what it may."""
 
@@ -124,6 +132,11 @@ class Caller(msgspec.Struct, frozen=True, kw_only=True):
     # How it is known: a token, OIDC with its issuer, a service account.
     via: str
     grants: tuple[Grant, ...] = ()
+    # Of a token: the actor that created it, for whom it acts.
+    creator: str = ""
+    # What the policy file says of approvals, and of all who may give them.
+    four_eyes: tuple[FourEyesRule, ...] = ()
+    policy_grants: tuple[Grant, ...] = ()
 
     def of(self, right: Right) -> tuple[GrantScope, ...]:
         """The scopes in which it has a right."""

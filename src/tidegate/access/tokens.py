@@ -118,4 +118,5 @@ def caller_of(state: TokenState, token: str, now: Instant) -> Caller | None:
         actor=f"token:{known.created.name}",
         via=f"token {known.created.name}, sha256 {known.created.hash[:12]}",
         grants=(known.grant,),
+        creator=known.by,
     )

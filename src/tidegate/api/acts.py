@@ -4,6 +4,7 @@ from collections.abc import Callable, Collection, Iterable
 
 from msgspec import field
 
+from tidegate.access.four_eyes import GivenApproval
 from tidegate.access.roles import Reached, Right
 from tidegate.api.problem import bad_request
 from tidegate.api.route import ActRoute, PreparedAct, RouteAct, RouteBody
@@ -29,7 +30,8 @@ from tidegate.app.brakes.request import (
     FreezeTimes,
 )
 from tidegate.app.brakes.scope import BrakeScope
-from tidegate.app.callers import targets_of
+from tidegate.app.callers import given_approval, targets_of
+from tidegate.app.decision import Decision
 from tidegate.app.journals import Journals
 from tidegate.journal.brake_state import PARTITION as BRAKES
 from tidegate.journal.facts import Verb
@@ -252,7 +254,15 @@ def _asked(act: RouteAct[RouteBody], asked: OperatorRequest) -> PreparedAct:
         answer=prepared.report,
         rows=one.rows,
         reached=tuple(targets_of(whole, groups)),
+        approval=_approval(whole, asked, prepared.fact.version),
     )
+
+
+def _approval(one: Decision, asked: OperatorRequest, version: str | None) -> GivenApproval | None:
+    """What four eyes are about; None: it is no approval."""
+    if asked.verb is not Verb.APPROVE:
+        return None
+    return given_approval(one, version, asked.gates)
 
 
 def brake_request(

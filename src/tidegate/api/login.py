@@ -7,9 +7,10 @@ What was checked a moment ago is not asked again, so that known callers go on fo
 import asyncio
 
 import msgspec
+from msgspec.structs import replace
 from starlette.requests import Request
 
-from tidegate.access.accounts import person, service_account, session_person
+from tidegate.access.accounts import bound, person, service_account, session_person
 from tidegate.access.book import AccessBook
 from tidegate.access.policy_doc import AccessPolicy
 from tidegate.access.roles import Caller, grants_of
@@ -94,7 +95,7 @@ class Login:
         if found is None:
             raise unknown_caller("the token is unknown, expired or revoked")
         more = grants_of(self.policy.grants, (found.actor,))
-        return Caller(actor=found.actor, via=found.via, grants=(*found.grants, *more))
+        return bound(replace(found, grants=(*found.grants, *more)), self.policy)
 
     async def by_session(self, request: Request, cookie: str) -> Caller:
         """The person of a browser; a write must be asked for by a page of this service."""

@@ -10,6 +10,7 @@ from threading import Lock
 
 import msgspec
 
+from tidegate.access.four_eyes import four_eyes_refusal
 from tidegate.access.roles import Caller, refusal
 from tidegate.api.live_journals import LiveJournals
 from tidegate.api.problem import RequestError, forbidden, plan_moved, plan_needed
@@ -120,6 +121,9 @@ class Recorder:
         prepared = route.prepare(RouteAct(seen_by(caller, journals), journals, caller, name, body))
         if why := refusal(caller, route.right, prepared.reached, route.verb):
             raise forbidden(why)
+        if prepared.approval is not None:
+            if why := four_eyes_refusal(caller, prepared.approval, prepared.reached or ()):
+                raise forbidden(why)
         return prepared
 
     def _check(self, route: ActRoute, match: str, tag: str, prepared: PreparedAct) -> None:

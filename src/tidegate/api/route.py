@@ -13,6 +13,7 @@ from typing import Annotated, Any, Generic, TypeVar, get_args, get_type_hints
 import msgspec
 from msgspec import Meta
 
+from tidegate.access.four_eyes import GivenApproval
 from tidegate.access.roles import Caller, Reached, Right
 from tidegate.app.journals import Journals
 from tidegate.journal.fact import Fact
@@ -136,6 +137,8 @@ class PreparedAct:
     rows: dict[str, str]
     # The targets it is about; None: everything there is and will be.
     reached: tuple[Reached, ...] | None = ()
+    # Of an approval: what four eyes are about.
+    approval: GivenApproval | None = None
     # Whether more may start by it, although its route stops: a brake that replaces another.
     frees: bool = False
     # Places of budgets and mutexes that are given back, by their keys.

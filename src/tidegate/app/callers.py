@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 
+from tidegate.access.four_eyes import GivenApproval, four_eyes_refusal
 from tidegate.access.roles import Caller, Reached, Right, refusal
 from tidegate.app.journals import Decision
 from tidegate.model.document import Document
@@ -34,8 +35,19 @@ def permission(
     """Whether a caller may do something to a partition, or to some of its groups; None: to all."""
     reached = None if one is None else tuple(targets_of(one, groups))
     why = refusal(caller, right, reached, verb)
+    if not why and one is not None and right is Right.APPROVE and verb == "approve":
+        approval = given_approval(one, one.view.version, one.view.gates)
+        why = four_eyes_refusal(caller, approval, reached or ())
     what = "everything" if one is None else ", ".join((one.partition, *groups))
     return PermissionReport(actor=caller.actor, verb=verb, what=what, allowed=not why, why=why)
+
+
+def given_approval(
+    one: Decision, version: str | None, gates: tuple[str, ...] = ()
+) -> GivenApproval:
+    """An approval of a revision, and the people who proposed that."""
+    known = frozenset() if version is None else one.rules.proposers(one.state, version)
+    return GivenApproval(partition=one.partition, version=version, proposers=known, gates=gates)
 
 
 def targets_of(one: Decision, groups: tuple[str, ...] = ()) -> Iterable[Reached]:

@@ -186,6 +186,10 @@ class Rules(Generic[S, W, P]):
         """The labels of targets by which brakes select them."""
         return {}
 
+    def proposers(self, state: S, version: str) -> frozenset[str]:  # noqa: ARG002
+        """The people who proposed a revision, as its declaration has them; empty: not known."""
+        return frozenset()
+
     def shut(
         self,
         state: S,  # noqa: ARG002

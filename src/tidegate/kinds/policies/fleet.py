@@ -114,6 +114,7 @@ class PolicyFleet:
             self._views.reports(view, named),
             staged=view.staged,
             leaves_drift=view.rollout.on_drift is OnDrift.LEAVE,
+            author=view.author,
         )
 
     async def act(self, partition: str, task: RolloutTask) -> str:

@@ -36,6 +36,7 @@ def observation_of(
     *,
     staged: bool = False,
     leaves_drift: bool = False,
+    author: str = "",
 ) -> PolicyObservation:
     """What is declared of a policy or a set, and what every named cluster reports of it."""
     rollout = view.rollout
@@ -46,6 +47,7 @@ def observation_of(
         revision=revision,
         last_good=view.last_good,
         origin=rollout.origin,
+        author=author,
         requests=requests_of(
             rollout.approved,
             rollout.ungrouped,

@@ -124,6 +124,11 @@ class PromotionRules(Rules[PromotionState, PromotionWorld, PromotionDecision]):
         assert isinstance(task, PromotionTask)
         return tasks.unwanted(known, task)
 
+    def proposers(self, known: PromotionState, version: str) -> frozenset[str]:  # noqa: ARG002
+        """The authors of the commits that some environment does not have yet."""
+        commits = known.read.commits if known.read is not None else ()
+        return frozenset(name for each in commits for name in (each.email, each.author) if name)
+
     def labels(self, known: PromotionState) -> Mapping[str, Mapping[str, str]]:
         """Environments have no labels: brakes name them."""
         if known.read is None:

@@ -148,6 +148,13 @@ class RolloutRules(Rules[RolloutState, RolloutWorld, RolloutPlan]):
         assert isinstance(task, RolloutTask)
         return pending_tasks.unwanted(known, task)
 
+    def proposers(self, known: RolloutState, version: str) -> frozenset[str]:
+        """The author of the revision that is declared."""
+        declared = known.declared
+        if declared is None or not declared.author or declared.revision != version:
+            return frozenset()
+        return frozenset((declared.author,))
+
     def labels(self, known: RolloutState) -> Mapping[str, Mapping[str, str]]:
         """The labels that are declared."""
         return known.declared.labels if known.declared is not None else {}

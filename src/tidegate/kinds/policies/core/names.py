@@ -13,6 +13,8 @@ CLUSTER_LABEL = f"{GROUP}/cluster"
 STAGED = f"{GROUP}/staged"
 # On a binding that Tidegate points at decisions of its own: the placement its author wrote.
 PLACEMENT = f"{GROUP}/placement"
+# On an author's Policy: the person who proposed what it says now, as they log in.
+AUTHOR = f"{GROUP}/author"
 # On an author's Policy: the fields of a Rollout, where there is no such object.
 ROLLOUT = f"{GROUP}/rollout"
 

@@ -22,6 +22,7 @@ from tidegate.kinds.policies.hub.shelves import HubShelves
 from tidegate.kinds.policies.wire.hub_doc import (
     BindingState,
     ClusterState,
+    author_of,
     author_policy,
     is_unscheduled,
     placement_state,
@@ -63,6 +64,8 @@ class PolicyView(msgspec.Struct, frozen=True):
     # Whether the Placement they belong to is there, and the scheduler leaves it alone.
     placement_kept: bool = True
     warnings: tuple[Problem, ...] = ()
+    # The person who proposed what the author wants; empty: not known.
+    author: str = ""
 
     @property
     def members(self) -> list[str]:
@@ -294,6 +297,7 @@ def view_of(shelves: HubShelves, rollout: PolicyRollout, *, rewritten: bool = Fa
         rollout=rollout,
         source=source,
         version=version_of(written),
+        author=author_of(written),
         revision=revision,
         root=root,
         staged=staged,

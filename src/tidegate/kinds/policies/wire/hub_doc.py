@@ -10,6 +10,7 @@ import msgspec
 from tidegate.kinds.policies.core.compliance import Replica, TemplateReport
 from tidegate.kinds.policies.core.groups import DecisionPart, PlacementState, StatedGroup
 from tidegate.kinds.policies.core.names import (
+    AUTHOR,
     DECISION_GROUP,
     DECISION_INDEX,
     GROUP,
@@ -100,6 +101,12 @@ def author_policy(document: Fields) -> AuthorPolicy:
 def version_of(document: Fields) -> str | None:
     """The version that its author gives a policy; None: none."""
     return (_metadata(document).get("annotations") or {}).get(POLICY_VERSION)
+
+
+def author_of(document: Fields) -> str:
+    """The person who proposed what a policy says; empty: not known."""
+    found: str = (_metadata(document).get("annotations") or {}).get(AUTHOR) or ""
+    return found
 
 
 def root_of(document: Fields) -> str:

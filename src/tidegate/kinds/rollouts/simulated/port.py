@@ -155,4 +155,5 @@ class SimulatedFleet:
             labels={each.name: each.labels for each in fleet.clusters.values()},
             revision=self._revisions[partition],
             last_good=scenario.last_good,
+            author=scenario.author,
         )

@@ -109,6 +109,8 @@ class Scenario(msgspec.Struct, frozen=True):
     warnings: tuple[Problem, ...] = ()
     # None: there are none, and none come.
     brakes: Brakes | None = None
+    # The person who proposed the revision; empty: not known.
+    author: str = ""
 
 
 def read_scenario(document: object, files: Files | None = None) -> Scenario:
@@ -145,6 +147,7 @@ def read_scenario(document: object, files: Files | None = None) -> Scenario:
         stop_after,
         temper=temper,
         tempers=_tempers(fleet, temper, known | joined, problems),
+        author=reader.text("author") or "",
         success=fleet.text("success") or "applied",
         failure_percent=_percent(fleet, "failureRate"),
         silence_percent=_percent(fleet, "silenceRate"),

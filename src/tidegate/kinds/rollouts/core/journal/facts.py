@@ -48,6 +48,8 @@ class RolloutDeclared(Fact, frozen=True, tag="declared", kw_only=True, omit_defa
     pinned_by: str = ""
     # Where its rules are written; empty: not known.
     origin: str = ""
+    # The person who proposed the revision; empty: not known.
+    author: str = ""
     # Kept to see what is asked for anew; None: nothing is asked in the document.
     requests: DeclaredRequests | None = None
 
