@@ -17,7 +17,9 @@ GRANTS = [{"role": "approver", "subjects": ["user:bob@example.com", "group:sre"]
 
 def service_with(decided: Path, folder: Path, *rules: dict[str, object]) -> Service:
     """A service under these rules."""
-    policy = read_policy({"grants": GRANTS, "fourEyes": list(rules)}, "policy.yaml")
+    oidc = {"issuer": "https://issuer.example", "clientId": "tidegate"}
+    data = {"oidc": oidc, "grants": GRANTS, "fourEyes": list(rules)}
+    policy = read_policy(data, "policy.yaml")
     return Service(copied(decided, folder), policy)
 
 

@@ -242,6 +242,9 @@ def test_a_caller_learns_what_it_may(service: Service) -> None:
     refused = operator.get(f"/can-i?verb=pause&rollout={PARTITION}").json
     assert (refused["allowed"], "targets it does not see" in refused["why"]) == (False, True)
     assert not approver.get("/can-i?verb=hold").json["allowed"]
+    mine = operator.get("/can-i?verb=hold&rollout=stage-1").json
+    assert (mine["allowed"], mine["what"]) == (True, f"{PARTITION}, stage-1")
+    assert operator.get("/can-i?verb=hold&rollout=dev-1").status == 404
     assert approver.get("/can-i?verb=aprove").status == 404
     other = service.client(Role.ADMIN, kinds=("upgrades",))
     assert other.get(path).status == 404

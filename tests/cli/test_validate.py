@@ -189,3 +189,26 @@ def test_the_script_of_the_example_writes_what_is_there(tmp_path: Path) -> None:
     paths = sorted(p.relative_to(kept) for p in kept.rglob("*") if p.is_file())
     assert paths == sorted(p.relative_to(tmp_path) for p in tmp_path.rglob("*") if p.is_file())
     assert all((kept / p).read_bytes() == (tmp_path / p).read_bytes() for p in paths)
+
+
+def test_the_policy_file_of_a_service_is_checked(tmp_path: Path) -> None:
+    """Every mistake with its line; alone, or beside a bundle."""
+    file = tmp_path / "access.yaml"
+    file.write_text(
+        "grants:\n  - role: aprover\n    subjects: [group:payments]\nfourEyes:\n  - gate: board\n"
+    )
+    bad = command.tidegate("validate", "--access-policy", str(file))
+    assert bad.returncode == 1
+    for said in (
+        f"{file}:2:11: error: grants[0].role",
+        'did you mean "approver"?',
+        '"group:payments" cannot log in, so this has no effect',
+        "fourEyes[0].gate: unknown field",
+    ):
+        assert said in bad.stdout, said
+    assert "3 errors, 0 warnings in 1 file" in bad.stderr
+    file.write_text("grants: [{role: viewer, subjects: ['token:*']}]\n")
+    good = command.tidegate("validate", "--access-policy", str(file), "-o", "json")
+    assert (good.returncode, json.loads(good.stdout)["findings"]) == (0, [])
+    gone = command.tidegate("validate", "--access-policy", str(tmp_path / "none.yaml"))
+    assert (gone.returncode, "no such file" in gone.stderr) == (2, True)

@@ -49,9 +49,27 @@ def read_policy(data: Mapping[str, object], where: str) -> AccessPolicy:
     cluster = read_kubernetes(reader.child("kubernetes")) if reader.has("kubernetes") else None
     rules = tuple(_four_eyes(each) for each in reader.children("fourEyes"))
     reader.close()
+    _check_effect(grants, oidc, cluster, problems)
     if problems.errors:
         raise UserError(tuple(problems.errors), where)
     return AccessPolicy(grants, oidc, cluster, rules)
+
+
+def _check_effect(
+    grants: tuple[Grant, ...],
+    oidc: OidcLogin | None,
+    cluster: KubernetesLogin | None,
+    problems: Problems,
+) -> None:
+    """A grant to a caller that cannot log in has no effect, and is a mistake."""
+    logins = {"user:": (oidc,), "group:": (oidc, cluster), "serviceaccount:": (cluster,)}
+    needs = {"user:": "oidc", "group:": "oidc or kubernetes", "serviceaccount:": "kubernetes"}
+    for i, grant in enumerate(grants):
+        for each in grant.subjects:
+            kind = next((word for word in logins if each.startswith(word)), "")
+            if kind and not any(logins[kind]):
+                what = f"{shown(each)} cannot log in, so this has no effect"
+                problems.add(f"grants[{i}].subjects", what, f"add {needs[kind]}, or drop it")
 
 
 def _four_eyes(reader: Reader) -> FourEyesRule:

@@ -18,7 +18,7 @@ class PermissionQuery(RouteQuery, frozen=True):
 
     # The first word of a path: approve, hold, why.
     verb: str
-    # A rollout; empty: everything.
+    # A rollout, or a target of one; empty: everything.
     rollout: str = ""
     group: tuple[str, ...] = ()
 
@@ -33,7 +33,7 @@ def can_i(ask: RouteQuestion[PermissionQuery]) -> PermissionReport:
         raise NotFoundError("verb", query.verb, nearest_or_all(query.verb, sorted(rights)))
     if not query.rollout:
         return permission(ask.caller, query.verb, rights[query.verb], None, query.group)
-    one = ask.journals.find(query.rollout)
+    one, target, _ = ask.journals.find_target(query.rollout)
     known = {each.group for each in one.reached}
     for group in query.group:
         if group not in known:
@@ -41,7 +41,7 @@ def can_i(ask: RouteQuestion[PermissionQuery]) -> PermissionReport:
     # An act reaches all that is there; a question only what is seen.
     acts = query.verb in {each.verb for each in ACTS}
     whole = ask.every.read(one.partition) if acts else one
-    return permission(ask.caller, query.verb, rights[query.verb], whole, query.group)
+    return permission(ask.caller, query.verb, rights[query.verb], whole, query.group, target)
 
 
 QUESTIONS: tuple[QuestionRoute, ...] = (

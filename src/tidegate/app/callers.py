@@ -30,15 +30,26 @@ class PermissionReport(Document, frozen=True, kw_only=True):
 
 
 def permission(
-    caller: Caller, verb: str, right: Right, one: Decision | None, groups: tuple[str, ...]
+    caller: Caller,
+    verb: str,
+    right: Right,
+    one: Decision | None,
+    groups: tuple[str, ...],
+    target: str | None = None,
 ) -> PermissionReport:
-    """Whether a caller may do something to a partition, or to some of its groups; None: to all."""
+    """Whether a caller may do something to a partition, some groups or one target of it.
+
+    Without a partition, to everything there is and will be.
+    """
     reached = None if one is None else tuple(targets_of(one, groups))
+    if target is not None and reached is not None:
+        reached = tuple(each for each in reached if each.target == target)
     why = refusal(caller, right, reached, verb)
     if not why and one is not None and right is Right.APPROVE and verb == "approve":
         approval = given_approval(one, one.view.version, one.view.gates)
         why = four_eyes_refusal(caller, approval, reached or ())
-    what = "everything" if one is None else ", ".join((one.partition, *groups))
+    named = (*groups, target) if target is not None else groups
+    what = "everything" if one is None else ", ".join((one.partition, *named))
     return PermissionReport(actor=caller.actor, verb=verb, what=what, allowed=not why, why=why)
 
 

@@ -25,11 +25,12 @@ def auth() -> None:
     name="can-i",
     examples="""
     tidegate auth can-i approve simulated/demo --group prod
+    tidegate auth can-i hold prod-eu-1                        one target
     tidegate auth can-i hold                                  everything
     """,
 )
 @click.argument("verb")
-@click.argument("rollout", required=False, default="")
+@click.argument("rollout", metavar="[THING]", required=False, default="")
 @click.option("--group", "groups", multiple=True, help="Only this group; repeatable.")
 @answers_option
 @click.option("-o", "--output", type=click.Choice(("table", "json", "yaml")), default="table")
@@ -38,7 +39,8 @@ def can_i(
 ) -> None:
     """Say whether you may do something at a service: yes, or no and why.
 
-    VERB is the first word of a route: approve, hold, why. Exits 1 if you may not.
+    VERB is the first word of a route: approve, hold, why. THING is a rollout or a target; without
+    one, everything. Roles, scopes and four eyes count. Exits 1 if you may not.
     """
     client = service_client(place)
     if client is None:

@@ -6,16 +6,16 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from tidegate import __version__
-from tidegate.access.policy_doc import AccessPolicy, read_policy
+from tidegate.access.policy_doc import AccessPolicy
 from tidegate.access.roles import Role
 from tidegate.api.dispatch import Api, Refused
 from tidegate.api.live_journals import LiveJournals
 from tidegate.api.login import Login
 from tidegate.api.route_table import ACTS, QUESTIONS
 from tidegate.api.server import TlsFiles
+from tidegate.app.access_policy import load_policy
 from tidegate.app.tokens import TokenRequest, create_token, token_list
 from tidegate.cli.access.tokens import random_token
-from tidegate.documents.files import located, read_document
 from tidegate.kind_table import rules_of
 from tidegate.model.errors import OutsideError, UserError
 from tidegate.model.problem import Problem
@@ -44,11 +44,7 @@ def access_policy(settings: Settings) -> AccessPolicy:
     """The policy of the file, if one is named; UserError lists all that is wrong with it."""
     if not settings.access_policy:
         return AccessPolicy()
-    document = read_document(settings.access_policy)
-    try:
-        found = read_policy(document.data, "")
-    except UserError as error:
-        raise located(document, error) from None
+    found = load_policy(settings.access_policy)
     if found.oidc is None or not found.oidc.secret_place:
         return found
     where = f"{settings.access_policy}: oidc.clientSecret"

@@ -1,5 +1,6 @@
 """Everything that is wrong with a bundle, all at once; and the clusters that it names."""
 
+from tidegate.app.access_policy import policy_findings
 from tidegate.bundle.finding import BundleFinding, in_order
 from tidegate.bundle.section import Bundle
 from tidegate.kinds.integrations.app.estate import check_files
@@ -30,6 +31,17 @@ def validate(bundle: Bundle, now: Instant, prefix: str, where: str) -> BundleFin
         errors=bundle.errors,
         warnings=len(found) - bundle.errors,
         files=bundle.files,
+    )
+
+
+def with_policy(found: BundleFindings, path: str) -> BundleFindings:
+    """The same, and everything that is wrong with the policy file of a service."""
+    more = policy_findings(path)
+    return BundleFindings(
+        findings=in_order((*found.findings, *more)),
+        errors=found.errors + len(more),
+        warnings=found.warnings,
+        files=found.files + 1,
     )
 
 
