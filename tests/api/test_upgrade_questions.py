@@ -57,13 +57,30 @@ def test_the_journal_answers_as_the_commands_do(surveyed: Service) -> None:
 
 def test_an_owner_sees_the_clusters_of_its_organisation(surveyed: Service) -> None:
     """And nothing of another: not by list, not by name."""
-    owner = surveyed.client(Role.VIEWER, rollouts=(f"upgrades/prod/{PAY}",))
-    found = owner.get("/clusters").json["items"]
-    assert found
-    assert {each["org"] for each in found} == {PAY}
-    assert owner.get(f"/clusters?org={MAPS}").status == 422
-    for path in ("/report", "/lint", "/status", "/rollouts", "/targets"):
-        assert MAPS not in owner.get(path).text, path
+    for limits in (
+        {"rollouts": (f"upgrades/prod/{PAY}",)},
+        {"organisations": (PAY,)},
+        {"organisations": ("o-pay*",), "environments": ("prod",)},
+        {"selector": f"org={PAY}"},
+    ):
+        owner = surveyed.client(Role.VIEWER, **limits)
+        found = owner.get("/clusters").json["items"]
+        assert found
+        assert {each["org"] for each in found} == {PAY}
+        assert owner.get(f"/clusters?org={MAPS}").status == 422
+        for path in ("/report", "/lint", "/plan", "/soaked", "/upgrades"):
+            answer = owner.get(path)
+            assert (answer.status, MAPS in answer.text) == (200, False), path
+        for path in ("/status", "/rollouts", "/targets", "/verify", "/replay"):
+            answer = owner.get(path)
+            assert (answer.status, MAPS in answer.text) == (200, False), path
+        assert owner.get(f"/why/upgrades/prod/{MAPS}").status == 404
+        assert owner.get(f"/when/upgrades/prod/{PAY}").status == 200
+    # A part of an organisation has no report of its own, and no dates.
+    partial = surveyed.client(Role.VIEWER, selector="sector=prod")
+    assert partial.get("/targets").json["items"]
+    assert partial.get("/clusters").json["items"] == []
+    assert partial.get(f"/when/upgrades/prod/{PAY}").status == 422
     stranger = surveyed.client(Role.VIEWER, kinds=("policies",))
     assert stranger.get("/clusters").json["items"] == []
 

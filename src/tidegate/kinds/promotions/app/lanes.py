@@ -107,7 +107,7 @@ def _environments(one: Decision, world: PromotionWorld) -> Iterator[LaneEnvironm
     """Those that are promoted, and those that follow a branch, in order."""
     rows = {each.name: each for each in one.view.targets}
     for each in world.promotion.environments:
-        if each.name in rows or each.follows:
+        if each.name in rows or (each.follows and one.is_whole):
             yield _environment(one.state, world, each, rows.get(each.name))
 
 
