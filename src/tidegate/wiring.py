@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from tidegate.kinds.rollouts.client.remote_fleet import RemoteFleet
     from tidegate.kinds.upgrades.health_port import ClusterHealth
     from tidegate.kinds.upgrades.ocm.port import ManagedClusters
-    from tidegate.kubernetes.leases_port import Leases
     from tidegate.kubernetes.port import Cluster
     from tidegate.kubernetes.review_port import TokenReviews
     from tidegate.machine.cache import Cache
@@ -142,14 +141,6 @@ async def published(url: str) -> bytes:
     from tidegate.kinds.upgrades.client.published import fetch
 
     return await fetch(url)
-
-
-def leases(namespace: str, context: str | None = None, kubeconfig: str | None = None) -> "Leases":
-    """The leases of a namespace, by which processes agree on the leader."""
-    from tidegate.kubernetes.client.access import read_access
-    from tidegate.kubernetes.client.leases import KubernetesLeases
-
-    return KubernetesLeases(read_access(context, kubeconfig), namespace)
 
 
 def token_reviews(context: str | None = None, kubeconfig: str | None = None) -> "TokenReviews":
