@@ -2,22 +2,26 @@
 accounts of a cluster. What cannot be checked is refused.
 """
 
+import webbrowser
 from collections.abc import Iterator
 from pathlib import Path
+from threading import Thread
+from urllib.error import HTTPError
 from urllib.parse import parse_qs, urlsplit
-from urllib.request import HTTPRedirectHandler, build_opener
+from urllib.request import HTTPRedirectHandler, build_opener, urlopen
 
 import pytest
 
-from tests.api.listener import listening_app
+from tests.api.listener import listening, listening_app
 from tests.api.stage import PARTITION, Client, Replied, Service, copied
+from tests.command import tidegate
 from tests.oidc.small_issuer import CLIENT, SmallIssuer
 from tests.oidc.test_issuer import MovedClock
 from tidegate.access.policy_doc import AccessPolicy, read_policy
 from tidegate.api.login import KNOWN, UNKNOWN
 from tidegate.journal.facts import Requested
 from tidegate.kubernetes.review_port import ReviewedToken
-from tidegate.model.errors import OutsideError
+from tidegate.model.errors import OutsideError, UserError
 from tidegate.model.time import SECOND
 
 ACCOUNT = "system:serviceaccount:ci:deployer"
@@ -94,8 +98,6 @@ class _Stay(HTTPRedirectHandler):
 
 def followed(url: str) -> str:
     """Where the issuer sends a browser."""
-    from urllib.error import HTTPError
-
     try:
         build_opener(_Stay).open(url, timeout=10)
     except HTTPError as error:
@@ -342,8 +344,6 @@ def test_a_token_that_is_not_of_a_service_account_for_us_is_refused(
 
 def test_a_policy_file_that_is_wrong_about_logins_is_refused() -> None:
     """Every mistake with its place: before anything is let in by it."""
-    from tidegate.model.errors import UserError
-
     data = {
         "oidc": {
             "issuer": "http://dex.example",
@@ -377,3 +377,46 @@ def test_a_policy_file_that_is_wrong_about_logins_is_refused() -> None:
     ):
         assert said in text, said
     assert "s3cr3t" not in text
+
+
+def test_the_command_line_logs_in_renews_and_logs_out(
+    logins: Logins, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By a browser here; a token that ends soon is renewed, and the one before is worth nothing."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.chdir(tmp_path)
+    opened: list[str] = []
+
+    def open_browser(address: str) -> bool:
+        opened.append(address)
+        Thread(target=urlopen, args=(address,), kwargs={"timeout": 10}, daemon=True).start()
+        return True
+
+    monkeypatch.setattr(webbrowser, "open", open_browser)
+    logins.small.lasts_s = 30  # renewed each time
+    kept = tmp_path / "config" / "tidegate" / "contexts.json"
+    with listening(logins.service) as address:
+        done = tidegate("login", address, "--name", "here")
+        assert done.returncode == 0, done.stderr
+        assert "as user:ann@example.com (operator)" in done.stdout
+        asked = parse_qs(urlsplit(opened[0]).query)
+        assert asked["code_challenge_method"] == ["S256"]
+        assert asked["redirect_uri"][0].startswith("http://127.0.0.1:")
+        assert kept.stat().st_mode & 0o777 == 0o600
+        before = kept.read_text()
+        assert PARTITION in tidegate("get", "rollouts").stdout
+        assert kept.read_text() != before
+        # The issuer takes each refresh token once: what was kept before is worth nothing.
+        kept.write_text(before)
+        over = tidegate("get", "rollouts")
+        assert (over.returncode, f"tidegate login {address}" in over.stderr) == (2, True)
+        assert tidegate("login", address, "--name", "here").returncode == 0
+        logins.small.is_down = True
+        down = tidegate("get", "rollouts")
+        assert (down.returncode, logins.small.url in down.stderr) == (1, True)
+        logins.small.is_down = False
+        out = tidegate("logout")
+        assert (out.returncode, "ended at the issuer" in out.stdout) == (0, True)
+        assert "here" not in kept.read_text()
+        assert tidegate("logout").returncode == 2
+        assert tidegate("login", address, "--device", "--token").returncode == 2
