@@ -125,8 +125,15 @@ class PromotionRules(Rules[PromotionState, PromotionWorld, PromotionDecision]):
         return tasks.unwanted(known, task)
 
     def proposers(self, known: PromotionState, version: str) -> frozenset[str]:  # noqa: ARG002
-        """The authors of the commits that some environment does not have yet."""
-        commits = known.read.commits if known.read is not None else ()
+        """The authors of the commits that some environment does not have yet.
+
+        Where there are more commits than a reading has, not all of them are known: so none is.
+        """
+        if known.read is None:
+            return frozenset()
+        commits = known.read.commits
+        if any(each.commits > len(commits) for each in known.read.relations.values()):
+            return frozenset()
         return frozenset(name for each in commits for name in (each.email, each.author) if name)
 
     def labels(self, known: PromotionState) -> Mapping[str, Mapping[str, str]]:
