@@ -1,5 +1,6 @@
 """Logins by a real Dex: in a browser, and by the command line with a browser here or elsewhere."""
 
+import asyncio
 import json
 import os
 import re
@@ -13,7 +14,18 @@ import pytest
 
 from tests.cli.test_serve import Served, serving
 from tests.command import PROGRAM
-from tests.real.dex import CLIENT, COMMAND_LINE, EMAIL, SECRET, Dex, Person, needed_dex, running_dex
+from tests.real.chromium import browsing, found_chromium
+from tests.real.dex import (
+    CLIENT,
+    COMMAND_LINE,
+    EMAIL,
+    PASSWORD,
+    SECRET,
+    Dex,
+    Person,
+    needed_dex,
+    running_dex,
+)
 from tests.real.kube import ROOT
 from tests.real.prometheus import free_port
 
@@ -189,3 +201,46 @@ def test_a_dex_that_is_gone_ends_no_known_login_and_begins_none(stage: Stage) ->
     # It keeps its keys in memory here, so it comes back with others.
     _, said = Person().goes(f"{stage.url}/auth/login?next=/api/v1/whoami")
     assert said.startswith("200")
+
+
+def test_a_real_browser_logs_in_and_writes_from_our_page_only(stage: Stage, tmp_path: Path) -> None:
+    """Scripts cannot read the cookie, and a page of another origin cannot use it."""
+    program = found_chromium()
+    there = 'location.pathname == "/api/v1/whoami" && document.body.innerText'
+    pause = f"{stage.url}/api/v1/pause/simulated/demo?dryRun=true"
+    write = f"""fetch("{pause}", {{
+        method: "POST", credentials: "include", body: '{{"reason": "a test"}}',
+        headers: {{"content-type": "application/json"}},
+    }}).then(answer => String(answer.status), error => "blocked")"""
+    # A form needs no leave of the other side: what keeps it out is where it says it is from.
+    form = f"""(() => {{
+        const form = document.createElement("form");
+        form.method = "POST"; form.action = "{stage.url}/auth/logout";
+        document.body.append(form); form.submit(); return true;
+    }})()"""
+
+    async def story() -> None:
+        async with browsing(program, tmp_path) as page:
+            await page.goes(f"{stage.url}/auth/login?next=/api/v1/whoami")
+            await page.until('!!document.querySelector("input[name=password]")')
+            await page.says(
+                f'document.querySelector("input[name=login]").value = "{EMAIL}";'
+                f'document.querySelector("input[name=password]").value = "{PASSWORD}";'
+                'document.querySelector("form").submit()'
+            )
+            known = await page.until(there)
+            assert json.loads(known)["actor"] == f"user:{EMAIL}"
+            assert await page.says("document.cookie") == ""
+            assert await page.says(write) == "200"
+            await page.goes(f"{stage.dex.url}/auth")
+            theirs = 'location.pathname.startsWith("/dex/")'
+            await page.until(f'{theirs} && document.readyState == "complete"')
+            assert await page.says(write) == "blocked"
+            await page.says(form)
+            await page.until('location.pathname == "/auth/logout"')
+            assert "403" in await page.until("document.body.innerText")
+            await page.goes(f"{stage.url}/api/v1/whoami")
+            again = await page.until(there)
+            assert json.loads(again)["actor"] == f"user:{EMAIL}"
+
+    asyncio.run(story())
