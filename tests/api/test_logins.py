@@ -5,7 +5,6 @@ accounts of a cluster. What cannot be checked is refused.
 import webbrowser
 from collections.abc import Iterator
 from pathlib import Path
-from threading import Thread
 from urllib.error import HTTPError
 from urllib.parse import parse_qs, urlsplit
 from urllib.request import HTTPRedirectHandler, build_opener, urlopen
@@ -389,8 +388,9 @@ def test_the_command_line_logs_in_renews_and_logs_out(
 
     def open_browser(address: str) -> bool:
         opened.append(address)
-        Thread(target=urlopen, args=(address,), kwargs={"timeout": 10}, daemon=True).start()
-        return True
+        # As a browser in the terminal does: it returns when the page was read.
+        with urlopen(address, timeout=10):
+            return True
 
     monkeypatch.setattr(webbrowser, "open", open_browser)
     logins.small.lasts_s = 30  # renewed each time

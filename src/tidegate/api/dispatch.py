@@ -67,6 +67,10 @@ class Api:
         """End every stream."""
         self._streams.feed.close()
 
+    async def closed(self) -> None:
+        """Close what logins hold open, once nothing is answered any more."""
+        await self._login.close()
+
     def routes(self) -> list[BaseRoute]:
         """All of them, for Starlette."""
         found: list[BaseRoute] = [

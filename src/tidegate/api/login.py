@@ -67,6 +67,11 @@ class Login:
         safe = oidc is not None and oidc.url.startswith("https://")
         return "__Host-tidegate-session" if safe else "tidegate-session"
 
+    async def close(self) -> None:
+        """Close the connections to the cluster."""
+        if self._reviews is not None:
+            await self._reviews.close()
+
     async def caller(self, request: Request) -> Caller:
         """The caller; RequestError 401 if there is no login, or one that does not work."""
         found = await self._found(request)

@@ -94,8 +94,10 @@ def _issued(login: IssuedLogin, device: bool, no_browser: bool) -> tuple[str, Is
         click.echo(f"Log in at {address}", err=True)
         if not no_browser:
             import webbrowser
+            from threading import Thread
 
-            webbrowser.open(address)
+            # Some return only when the page was read, and the page is read from here.
+            Thread(target=webbrowser.open, args=(address,), daemon=True).start()
 
     def show_code(code: "DeviceCode") -> None:
         where = code.verification_uri_complete or code.verification_uri

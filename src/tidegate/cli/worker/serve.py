@@ -213,6 +213,7 @@ async def _serve(
     finally:
         looking.cancel()
         await asks.close()
+        await api.closed()
         for one in kinds:
             await one.close()
     log.say("info", "stopped", what="stopped")
