@@ -1,5 +1,6 @@
 """Applications that listen, for commands and clients that ask over HTTP."""
 
+import re
 import socket
 import threading
 from collections.abc import Iterator
@@ -9,6 +10,7 @@ import uvicorn
 from starlette.applications import Starlette
 
 from tests.api.stage import Service
+from tidegate.cli.live import whoami
 
 
 @contextmanager
@@ -33,3 +35,10 @@ def listening_app(app: Starlette) -> Iterator[str]:
     finally:
         server.should_exit = True
         thread.join(10)
+
+
+def steady_text(text: str) -> str:
+    """Text without moments and ages, and by one actor."""
+    text = text.replace(f"({whoami()}, ", "(token:admin-0, ")
+    text = re.sub(r"\d{4}-\d\d-\d\d[T ][\d:.]+(Z|\+\d\d:\d\d)?", "TIME", text)
+    return re.sub(r"<?\b\d+(\.\d+)?(ms|s|m|h|d)( ago)?\b", "AGE", text)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.api.listener import listening
+from tests.api.listener import listening, steady_text
 from tests.api.stage import Service
 from tests.command import tidegate
 from tests.managed import example, managed
@@ -120,8 +120,8 @@ def test_commands_about_clusters_ask_a_service(
         for words in COMMANDS:
             local = tidegate(*words, "--database", "journal.db")
             remote = tidegate(*words, *server)
-            assert remote.stdout == local.stdout, words
-            assert remote.stderr == local.stderr, words
+            assert steady_text(remote.stdout) == steady_text(local.stdout), words
+            assert steady_text(remote.stderr) == steady_text(local.stderr), words
             assert remote.returncode == local.returncode, words
         both = tidegate("get", "clusters", "--world", "world.json", *server)
         assert both.returncode == 2
