@@ -14,7 +14,7 @@ from tidegate.model.errors import UserError
 from tidegate.model.problem import Problem
 
 if TYPE_CHECKING:
-    from tidegate.bundle.reader import Progress
+    from tidegate.bundle.file_reader import Progress
     from tidegate.bundle.section import Bundle, Sections
     from tidegate.forge.place import ForgeKind
     from tidegate.forge.port import Forge

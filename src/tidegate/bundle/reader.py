@@ -19,24 +19,18 @@ import msgspec
 
 import tidegate
 from tidegate.bundle.catalogue import Catalogue, catalogue
+from tidegate.bundle.file_reader import FileReader, Progress
 from tidegate.bundle.finding import BundleFinding, in_order
-from tidegate.bundle.leaf import Leaf, decode_leaf, encode_leaf, read_leaf
+from tidegate.bundle.leaf import Leaf, decode_leaf
 from tidegate.bundle.links import link_faults
 from tidegate.bundle.places import Places
 from tidegate.bundle.section import Bundle, Documents, Faults, Sections
 from tidegate.git.tree_port import Tree
 from tidegate.machine.cache import Cache
-from tidegate.machine.processes import in_processes, processes
 
-# Called with the number of files that were read since the last call.
-Progress = Callable[[int], None]
 # Reads the bundle in a tree, with the sections and the cache that were chosen outside.
 ReadBundle = Callable[[Tree], Bundle]
 _KEY_BYTES, _SALT_BYTES = 32, 16
-# How many bytes of new files are in memory at once.
-BATCH_BYTES = 64 << 20
-# A process is worth its start for so many bytes: some 600 files, which take 40 ms.
-PART_BYTES_MIN = 1 << 20
 _ROOT = Path(tidegate.__file__).parent
 # What takes part in reading every bundle; sections add their own.
 _PROGRAMS = tuple(
@@ -71,14 +65,29 @@ def read_bundle(
     if known is not None:
         with suppress(msgspec.MsgspecError, KeyError):
             return _decoded(known, sections)
-    types = catalogue(sections)
+    salt = salt_of(sections)[:_SALT_BYTES]
+    keys = {path: salt + bytes.fromhex(identity) for path, identity in files.items()}
     with _Uncollected():
-        salt = salt_of(sections)[:_SALT_BYTES]
-        files_read = _FileReader(types, progress or (lambda _: None), cores)
-        leaves = _leaves(tree, files, cache, salt, files_read)
+        bundle = _read(tree, keys, cache, sections, progress, cores)
+    cache.put({key: _encode(bundle)})
+    return bundle
+
+
+def _read(
+    tree: Tree,
+    keys: Mapping[str, bytes],
+    cache: Cache,
+    sections: Sections,
+    progress: Progress | None,
+    cores: int | None,
+) -> Bundle:
+    """All that is made on the way is let go before garbage is looked for again."""
+    types = catalogue(sections)
+    with FileReader(types, cache, keys, progress, cores) as reader:
+        leaves = _leaves(tree, keys, cache, reader)
         places = Places(lambda path: next(iter(tree.read((path,))))[1])
         bundle = _joined(leaves, places, types, sections)
-    cache.put({key: _encode(bundle)})
+        reader.finish()
     return bundle
 
 
@@ -96,13 +105,8 @@ def _decoded(known: bytes, sections: Sections) -> Bundle:
 
 
 def _leaves(
-    tree: Tree,
-    files: Mapping[str, str],
-    cache: Cache,
-    salt: bytes,
-    reader: "_FileReader",
+    tree: Tree, keys: Mapping[str, bytes], cache: Cache, reader: FileReader
 ) -> dict[str, Leaf]:
-    keys = {path: salt + bytes.fromhex(identity) for path, identity in files.items()}
     known = cache.get(set(keys.values()))
     found: dict[str, Leaf] = {}
     for path, key in keys.items():
@@ -110,74 +114,8 @@ def _leaves(
             with suppress(msgspec.MsgspecError):
                 found[path] = decode_leaf(known[key])
     reader.progress(len(found))
-    fresh: dict[bytes, bytes] = {}
-    missing = [path for path in files if path not in found]
-    for batch in _batches(tree.read(missing)):
-        for (path, _), (leaf, kept) in zip(batch, reader.read(batch), strict=True):
-            found[path], fresh[keys[path]] = leaf, kept
-    if fresh:
-        cache.put(fresh)
-    return {path: found[path] for path in files}
-
-
-_File = tuple[str, bytes]
-# A file as it is used, and as it is kept.
-_ReadFile = tuple[Leaf, bytes]
-
-
-def _batches(files: Iterable[_File]) -> Iterator[list[_File]]:
-    """Files, as many at a time as may be in memory."""
-    batch: list[_File] = []
-    weight = 0
-    for file in files:
-        batch.append(file)
-        weight += len(file[1])
-        if weight >= BATCH_BYTES:
-            yield batch
-            batch, weight = [], 0
-    if batch:
-        yield batch
-
-
-class _FileReader:
-    """Reads files, in several processes where there are many."""
-
-    def __init__(self, types: Catalogue, progress: Progress, cores: int | None) -> None:
-        self._types = types
-        self.progress = progress
-        self._cores = cores
-
-    def read(self, files: list[_File]) -> list[_ReadFile]:
-        """What each file says."""
-        weight = sum(len(raw) for _, raw in files)
-        cores = processes() if self._cores is None else self._cores
-        count = max(1, min(cores, weight // PART_BYTES_MIN))
-        # Dealt out one by one: neighbours are alike, and so all parts take the same time.
-        parts = [files[first::count] for first in range(count)]
-        found: list[Any] = [None] * len(files)
-        done = in_processes(parts, self._read, self._elsewhere, self._decoded)
-        for first, part in enumerate(done):
-            found[first::count] = part
-        return found
-
-    def _read(self, files: list[_File]) -> list[_ReadFile]:
-        found: list[_ReadFile] = []
-        for _, raw in files:
-            leaf = read_leaf(raw, self._types)
-            found.append((leaf, encode_leaf(leaf)))
-            self.progress(1)
-        return found
-
-    def _elsewhere(self, files: list[_File]) -> bytes:
-        return _encode([encode_leaf(read_leaf(raw, self._types)) for _, raw in files])
-
-    def _decoded(self, answer: bytes) -> list[_ReadFile]:
-        kept = _decode_part(answer)
-        self.progress(len(kept))
-        return [(decode_leaf(each), each) for each in kept]
-
-
-_decode_part = msgspec.msgpack.Decoder(list[bytes]).decode
+    found.update(reader.read(tree.read([path for path in keys if path not in found])))
+    return {path: found[path] for path in keys}
 
 
 def _joined(
@@ -210,8 +148,13 @@ class _Uncollected:
         gc.disable()
 
     def __exit__(self, *_: object) -> None:
-        if self._was_on:
-            gc.enable()
+        if not self._was_on:
+            return
+        if not gc.get_freeze_count():
+            # All that was made is old at once; else the collector would go through it right now.
+            gc.freeze()
+            gc.unfreeze()
+        gc.enable()
 
 
 def _key(sections: Sections, parts: Iterable[str]) -> bytes:

@@ -34,6 +34,8 @@ def cache_path() -> Path:
 class FileCache:
     """Values in a SQLite file."""
 
+    shared = True
+
     def __init__(self, path: Path) -> None:
         self._path = path
 
@@ -93,6 +95,8 @@ class FileCache:
 
 class NoCache:
     """Remembers nothing."""
+
+    shared = False
 
     def get(self, keys: Iterable[bytes]) -> dict[bytes, bytes]:  # noqa: ARG002
         """Nothing."""
