@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from aiohttp import web
 
+from tests.patience import patiently
 from tests.serving import Answering, answering
 from tidegate.kinds.upgrades.core.faults import FaultParty
 from tidegate.kinds.upgrades.ocm.client.client import ClusterManagerClient
@@ -34,7 +35,7 @@ def play(answer: Answering, story: Story, limits: OcmLimits = QUICK) -> None:
             finally:
                 await client.close()
 
-    asyncio.run(played())
+    patiently(played())
 
 
 def listing(*items: Any, total: int | None = None, **headers: str) -> web.Response:
@@ -231,7 +232,7 @@ def test_a_sign_on_that_is_refused_is_ours_to_fix(status: int) -> None:
                 assert f"HTTP {status}: no token (invalid_client); check credentials" in str(error)
             await client.close()
 
-    asyncio.run(played())
+    patiently(played())
     assert next(asked) == 1
 
 
@@ -255,6 +256,6 @@ def test_a_sign_on_that_fails_is_reported_without_the_secret() -> None:
             assert "s3cret" not in str(told)
             await client.close()
 
-    asyncio.run(played())
+    patiently(played())
     # However many wait for it.
     assert next(asked) == 3

@@ -16,6 +16,7 @@ from tests.forge.faults import Fault
 from tests.forge.hosted import QUICK, RemotelyHosted, adapter, remotely_hosted
 from tests.forge.server import VENDORS
 from tests.forge.world import JANE, TOKEN, US
+from tests.patience import patiently
 from tests.serving import answering
 from tidegate import wiring
 from tidegate.forge.client.session import ForgeLimits
@@ -43,7 +44,7 @@ def play(kind: str, tmp_path: Path) -> Play:
             async with remotely_hosted(kind, tmp_path, limits) as project:
                 await story(project)
 
-        asyncio.run(whole())
+        patiently(whole())
 
     return played
 
@@ -152,7 +153,7 @@ def test_github_tells_by_its_own_clock_how_long_to_wait(
             with pytest.raises(OutsideError, match="check forgeToken"):
                 await project.forge.find(source="promote-1")
 
-    asyncio.run(story())
+    patiently(story())
 
 
 def test_what_is_looked_for_is_found_on_any_page(play: Play, kind: str) -> None:
@@ -217,7 +218,7 @@ def test_a_program_without_an_account_on_github_changes_no_comments_of_people(
             await project.forge.comment(number, "preview", "ours")
             assert len(await project.comments(number)) == 2
 
-    asyncio.run(story())
+    patiently(story())
 
 
 def test_a_status_may_be_reported_twice(play: Play) -> None:
@@ -351,7 +352,7 @@ def test_a_redirect_is_not_followed_with_a_token(kind: str) -> None:
                     await forge.find(source="a")
                 await forge.close()
 
-    asyncio.run(story())
+    patiently(story())
     assert came == []
 
 
@@ -381,7 +382,7 @@ def test_a_token_comes_from_where_the_settings_say_or_where_tools_look(
                 assert await forge.find(source="a") == ()
                 await forge.close()
 
-    asyncio.run(story())
+    patiently(story())
     assert [TOKEN in each for each in came] == [True, True, True, False]
     assert came[3] == ""
 
@@ -404,7 +405,7 @@ def test_labels_of_an_organisation_that_may_not_be_seen_are_passed_over(tmp_path
             made = await project.forge.open(proposal(labels=("a",)))
             assert made.labels == ("a",)
 
-    asyncio.run(story())
+    patiently(story())
 
 
 def test_gitea_is_not_searched_to_the_end_for_a_commit(
@@ -424,4 +425,4 @@ def test_gitea_is_not_searched_to_the_end_for_a_commit(
             numbers = [each.number if each is not None else None for each in found]
             assert numbers == [None, None, 3, 4, 5, 6]
 
-    asyncio.run(story())
+    patiently(story())

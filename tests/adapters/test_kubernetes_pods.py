@@ -6,8 +6,8 @@ from collections.abc import Awaitable, Callable
 import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
-from msgspec.structs import replace
 
+from tests.patience import patiently
 from tidegate.kubernetes.client.access import ClusterAccess
 from tidegate.kubernetes.client.cluster import KubernetesCluster
 from tidegate.kubernetes.client.pods import PodLimits, PodReach
@@ -61,7 +61,7 @@ def play(answer: Answer, story: Callable[[str], Awaitable[None]]) -> None:
         async with TestServer(app, host="127.0.0.1") as server, asyncio.timeout(30):
             await story(str(server.make_url("")).rstrip("/"))
 
-    asyncio.run(played())
+    patiently(played())
 
 
 def cluster(
@@ -161,9 +161,7 @@ def test_what_a_pod_answers_is_bounded(reach: PodReach) -> None:
             ("none", "HTTP 404"),
             ("odd", "409"),
         ):
-            # What is slow here is slow by itself, and not because this machine is busy.
-            asking = QUICK if path == "slow" else replace(QUICK, timeout_s=30.0)
-            found = cluster(url, reach, asking)
+            found = cluster(url, reach)
             with pytest.raises(OutsideError, match=f"c: pod/ns/p: port {port}: .*{why}"):
                 await found.fetch(pod("127.0.0.1"), port, path)
             await found.close()

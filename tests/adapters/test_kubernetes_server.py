@@ -11,6 +11,7 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
+from tests.patience import patiently
 from tests.real.prometheus import free_port
 from tidegate.kubernetes.client.access import ClusterAccess
 from tidegate.kubernetes.client.cluster import KubernetesCluster
@@ -64,7 +65,7 @@ def play(script: Scripted, story: Story) -> None:
         async with TestServer(app, host="127.0.0.1") as server, asyncio.timeout(30):
             await story(str(server.make_url("")).rstrip("/"))
 
-    asyncio.run(played())
+    patiently(played())
 
 
 def cluster(url: str, limits: ServerLimits = QUICK, **fields: Any) -> KubernetesCluster:
@@ -162,7 +163,7 @@ def test_nothing_queues_for_a_server_that_is_not_there() -> None:
         assert all("check its address" in str(each) for each in told)
 
     # If they took turns at finding out, it would be a hundred seconds.
-    asyncio.run(asyncio.wait_for(story(), 50))
+    patiently(asyncio.wait_for(story(), 50))
 
 
 def test_credentials_are_not_led_elsewhere() -> None:

@@ -7,11 +7,12 @@ No container daemon is needed: a stand-in program writes down what it is asked, 
 import asyncio
 import os
 import stat
-import time
+from functools import partial
 from pathlib import Path
 
 import pytest
 
+from tests.patience import PATIENCE_S, until
 from tidegate import wiring
 from tidegate.kinds.integrations.client.runners.command import CommandRunner
 from tidegate.kinds.integrations.client.runners.container import ContainerRunner
@@ -42,7 +43,7 @@ def _dry_run(arguments: str = "", data: str = "", **variables: str) -> DryRunReq
 
 
 def _run(
-    runner: Runner, dry_run: DryRunRequest | None = None, time_s: float = 20.0
+    runner: Runner, dry_run: DryRunRequest | None = None, time_s: float = PATIENCE_S
 ) -> tuple[int, list[str], list[str]]:
     said: list[str] = []
     noted: list[str] = []
@@ -61,7 +62,7 @@ def _cut_off(runner: Runner) -> None:
         begun = asyncio.Event()
         run = runner.run(_dry_run(), lambda _: begun.set(), lambda _: None)
         task = asyncio.create_task(run)
-        await asyncio.wait_for(begun.wait(), 20)
+        await asyncio.wait_for(begun.wait(), PATIENCE_S)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
@@ -117,28 +118,24 @@ def test_a_command_that_hangs_ends_with_all_its_children(tmp_path: Path) -> None
     ids = tmp_path / "ids"
     it = _script(
         tmp_path,
-        f"trap '' TERM\n(trap '' TERM; sleep 60) &\necho $$ $! > {ids}\necho begun\nsleep 60",
+        f"trap '' TERM\n(trap '' TERM; sleep 600) &\necho $$ $! > {ids}\necho begun\nsleep 600",
     )
     _cut_off(CommandRunner(str(it), grace_s=0.2))
     for each in ids.read_text().split():
-        assert not _lives(int(each))
+        until(partial(_is_gone, int(each)), f"{each} is gone")
 
 
-def _lives(process: int) -> bool:
-    for _ in range(50):
-        try:
-            state = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
-        except (FileNotFoundError, ProcessLookupError):
-            return False
-        if state in "ZX":
-            return False
-        time.sleep(0.02)
-    return True
+def _is_gone(process: int) -> bool:
+    try:
+        state = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
+    except (FileNotFoundError, ProcessLookupError):
+        return True
+    return state in "ZX"
 
 
 def test_a_child_that_keeps_the_output_open_does_not_keep_us(tmp_path: Path) -> None:
-    it = _script(tmp_path, "echo begun\nsleep 60 &\nexit 3")
-    code, said, _ = _run(CommandRunner(str(it)), time_s=8.0)
+    it = _script(tmp_path, "echo begun\nsleep 600 &\nexit 3")
+    code, said, _ = _run(CommandRunner(str(it)), time_s=PATIENCE_S)
     assert (code, said) == (3, ["begun"])
 
 
@@ -239,7 +236,7 @@ def test_their_own_failure_is_distinguished_from_that_of_what_they_run(tmp_path:
 
 def test_a_container_that_takes_too_long_is_removed(tmp_path: Path) -> None:
     """Killing the caller does not end a container."""
-    runner, log = _docker(tmp_path, run="echo begun; sleep 60")
+    runner, log = _docker(tmp_path, run="echo begun; sleep 600")
     _cut_off(runner)
     assert log.read_text().splitlines()[-1] == "rm --force tidegate-check-abc"
     assert (tmp_path / "removed").exists()

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.engine.stage import DEMO, PARTITION
+from tests.patience import PATIENCE_S
 from tidegate.engine.brakes.book import BrakeBook
 from tidegate.engine.breaker import Breaker
 from tidegate.engine.execute import Executor, Limits
@@ -54,8 +55,9 @@ async def run_for(worker: Worker, told: list[object], wanted: type, times: int) 
     def seen() -> int:
         return sum(isinstance(each, wanted) for each in told)
 
-    while not running.done() and seen() < times:  # noqa: ASYNC110
-        await asyncio.sleep(0.005)
+    async with asyncio.timeout(PATIENCE_S):
+        while not running.done() and seen() < times:  # noqa: ASYNC110
+            await asyncio.sleep(0.005)
     worker.stop()
     await running
 

@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from tests.bundles import PRODUCTION, integration, with_integration
+from tests.patience import patiently
 from tidegate.kinds.integrations.app import digests as settling
 from tidegate.kinds.integrations.app.digests import Digests, SettledEstates
 from tidegate.kinds.integrations.bundle.section import INTEGRATIONS
@@ -82,7 +83,7 @@ def settle(shelf: Shelf | None, *estates: Estate) -> tuple[list[Estate], Problem
         await digests.close()
         return found
 
-    return asyncio.run(story()), problems
+    return patiently(story()), problems
 
 
 def test_without_a_registry_nothing_changes() -> None:
@@ -149,7 +150,7 @@ def test_without_an_answer_what_was_last_known_stays() -> None:
             revisions.append((await digests.settle(estate(), problems)).places[0].revision)
         return revisions
 
-    assert asyncio.run(story()) == [f"ed21267@{ONE}", f"ed21267@{ONE}", f"ed21267@{TWO}"]
+    assert patiently(story()) == [f"ed21267@{ONE}", f"ed21267@{ONE}", f"ed21267@{TWO}"]
     (told,) = problems.warnings
     assert told.message == f"quay.io: HTTP 503 (3 tries); asked for {REPOSITORY}:ed21267"
     assert told.remedy == "goes on with 1 by the digest last known"
@@ -178,7 +179,7 @@ def test_an_image_that_was_taken_away_is_not_remembered() -> None:
             places.append([place.revision for place in found.places])
         return places
 
-    assert asyncio.run(story()) == [[f"ed21267@{ONE}"], [], ["ed21267"]]
+    assert patiently(story()) == [[f"ed21267@{ONE}"], [], ["ed21267"]]
 
 
 class Shown:
@@ -212,7 +213,7 @@ def test_a_bundle_is_settled_when_it_changes_and_looked_at_again_beside() -> Non
         await estates.close()
         return seen
 
-    assert asyncio.run(story()) == [
+    assert patiently(story()) == [
         f"ed21267@{ONE}",
         f"ed21267@{ONE}",
         f"ed21267@{TWO}",
@@ -237,7 +238,7 @@ def test_a_registry_that_hangs_delays_nothing_with_a_known_digest() -> None:
             await estates.close()
         return seen
 
-    assert asyncio.run(story()) == [f"ed21267@{ONE}"] * 4
+    assert patiently(story()) == [f"ed21267@{ONE}"] * 4
 
 
 def test_a_trouble_is_reported_once_and_again_when_it_comes_back() -> None:
@@ -255,7 +256,7 @@ def test_a_trouble_is_reported_once_and_again_when_it_comes_back() -> None:
             await estates.read()
         await estates.close()
 
-    asyncio.run(story())
+    patiently(story())
     assert len(said) == 2
     assert "goes on with 1 by tag" in said[0]
     assert "goes on with 1 by the digest last known" in said[1]
@@ -278,13 +279,13 @@ def test_a_bug_beside_is_not_swallowed() -> None:
         assert found.group_contains(ZeroDivisionError)
         await estates.close()
 
-    asyncio.run(story())
+    patiently(story())
 
 
 def test_not_all_is_asked_at_once() -> None:
     names = [f"{number:07x}" for number in range(3)]
     shelf = Shelf({f"{REPOSITORY}:{name}": ONE for name in names})
     images = [f"{REPOSITORY}:{number:07x}" for number in range(200)]
-    answers = asyncio.run(settling._all(shelf, images))
+    answers = patiently(settling._all(shelf, images))
     assert len(answers) == 200
     assert shelf.most_at_once <= settling.AT_ONCE_MAX

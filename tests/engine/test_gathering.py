@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tests.patience import patiently
 from tidegate.documents.probe import AlertRules
 from tidegate.engine.brakes.evidence import Gatherer, Pace
 from tidegate.gates.brakes import Brakes
@@ -80,7 +81,7 @@ def tell(story: Story, pace: Pace = PACE) -> Fake:
             await gatherer.close()
         return source
 
-    source = asyncio.run(run())
+    source = patiently(run())
     assert source.closed
     return source
 

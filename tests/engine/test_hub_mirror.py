@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.patience import PATIENCE_S
 from tidegate.kinds.policies.hub.mirror import HubMirror, Shelf
 from tidegate.kubernetes.port import (
     CONFIG_MAP,
@@ -52,7 +53,7 @@ def gap_of(of: Shelf[str]) -> str | None:
 
 
 async def eventually(of: Shelf[str], wanted: dict[str, str]) -> None:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE_S):
         while values(of) != wanted:  # noqa: ASYNC110  a shelf tells of nothing
             await asyncio.sleep(0.001)
 
@@ -143,7 +144,7 @@ def test_what_appears_with_its_kind_is_a_change(monkeypatch: pytest.MonkeyPatch)
         hub.fault = absent
         client = SimulatedCluster(hub)
         changes = HubMirror(client, [it], fresh_s=0.0).changes()
-        async with aclosing(changes), asyncio.timeout(20):
+        async with aclosing(changes), asyncio.timeout(PATIENCE_S):
             heard = asyncio.ensure_future(anext(changes))
             while gap_of(it) is not None:  # noqa: ASYNC110  a shelf tells of nothing
                 await asyncio.sleep(0)

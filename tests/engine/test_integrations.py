@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import pytest
 
 from tests.estates import REPOSITORY, Land, estate, integration, managed, namespace, verbs
+from tests.patience import patiently
 from tidegate.kinds.integrations.app.executor import ObjectExecutor, ObjectOutcome, apply, release
 from tidegate.kinds.integrations.app.survey import read_clusters
 from tidegate.kinds.integrations.core.objects.changes import changes_of
@@ -65,7 +66,7 @@ def test_a_cluster_that_never_answers_is_given_up() -> None:
     land = Land("c1", "c2")
     clusters = {**land.clusters(), "c2": Silent(land.apis["c2"])}
     spaces = {"c1": ["ns"], "c2": ["ns"]}
-    sights = asyncio.run(read_clusters(clusters, spaces, read_s=0.05))
+    sights = patiently(read_clusters(clusters, spaces, read_s=0.05))
     assert sights["c1"].seen.error == ""
     assert sights["c2"].seen.error == "c2: no answer within 0.05 s"
 

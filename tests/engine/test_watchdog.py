@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from tests.patience import PATIENCE_S, until
 from tests.toy.lamps import LampRules, Lamps
 from tidegate.engine.breaker import Breaker
 from tidegate.engine.execute import Executor, Limits
@@ -26,11 +27,15 @@ LATE_S = 0.2
 
 
 class Slow(Lamps):
-    """Lamps that are looked at without giving the loop back."""
+    """Lamps that are looked at without giving the loop back, until that is reported."""
+
+    def __init__(self, lit: dict[str, bool], told: list[LoopHeld]) -> None:
+        super().__init__(lit)
+        self._told = told
 
     async def observe(self, _partition: str) -> dict[str, bool]:
         """Which lamps are lit, in the end."""
-        time.sleep(5 * LATE_S)  # noqa: ASYNC251
+        until(lambda: HALL in holders(self._told), "what holds the loop is named")
         return dict(self.lit)
 
 
@@ -45,9 +50,13 @@ class Heavy(LampRules):
         return super().plan(world, now)
 
 
-def watched(lamps: Lamps) -> list[LoopHeld]:
-    """What is reported of a worker that runs for a second or two."""
-    told: list[LoopHeld] = []
+def holders(told: list[LoopHeld], *, over: bool = False) -> set[str]:
+    """What held the loop, and perhaps still does."""
+    return {each.holder for each in told if each.over or not over}
+
+
+def watch(lamps: Lamps, told: list[LoopHeld]) -> None:
+    """Run a worker until it is reported that its round held the loop."""
 
     async def main() -> None:
         settings = WorkerSettings(holder="w", discover_s=0.1)
@@ -56,21 +65,20 @@ def watched(lamps: Lamps) -> list[LoopHeld]:
         dog = Watchdog(asyncio.get_running_loop(), told.append, worker.steps, LATE_S)
         dog.start()
         running = asyncio.create_task(worker.run())
-        for _ in range(600):
-            await asyncio.sleep(0.05)
-            if any(each.over for each in told):
-                break
+        async with asyncio.timeout(PATIENCE_S):
+            while HALL not in holders(told, over=True):  # noqa: ASYNC110
+                await asyncio.sleep(0.05)
         worker.stop()
         await running
         dog.stop()
 
     asyncio.run(main())
-    return told
 
 
 def test_a_round_that_holds_the_loop_is_named() -> None:
     """While it does, and once it is over, with how long it took."""
-    told = watched(Slow({"a": False}))
+    told: list[LoopHeld] = []
+    watch(Slow({"a": False}, told), told)
     mine = [each for each in told if each.holder == HALL]
     assert {each.over for each in mine} == {False, True}
     assert all(each.held_s > LATE_S for each in mine)
@@ -80,7 +88,9 @@ def test_a_decision_that_holds_the_process_is_named() -> None:
     """No thread sees it while it lasts: it is named once it is over."""
     lamps = Lamps({"a": False})
     lamps.rules = Heavy()
-    assert HALL in {each.holder for each in watched(lamps) if each.over}
+    told: list[LoopHeld] = []
+    watch(lamps, told)
+    assert HALL in holders(told, over=True)
 
 
 def test_a_loop_that_turns_is_not_reported() -> None:
@@ -104,7 +114,8 @@ def test_what_took_longest_is_what_overlaps_most() -> None:
     assert steps.longest(began, began + 1) == ""
     pause: Callable[[float], None] = time.sleep
     steps.run("short", pause, 0.01)
-    steps.run("long", pause, 0.05)
+    took_s = time.monotonic() - began
+    steps.run("long", pause, 2 * took_s)
     assert steps.longest(began, time.monotonic()) == "long"
     found = steps.run("running", lambda: steps.longest(time.monotonic() - 9, time.monotonic() + 9))
     assert found == "running"

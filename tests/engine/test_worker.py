@@ -9,6 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from tests.engine.stage import DEMO, PARTITION
+from tests.patience import PATIENCE_S
 from tidegate.engine.breaker import Breaker
 from tidegate.engine.execute import Executor, Limits
 from tidegate.engine.round import RoundResult
@@ -40,7 +41,7 @@ def make(
     fleet = SimulatedFleet(clock, fault)
     fleet.add(PARTITION, read_scenario(DEMO))
     settings = WorkerSettings(
-        holder="w", act=("*",), lease_term=Duration(SECOND), discover_s=0.05, listen_s=0.01
+        holder="w", act=("*",), lease_term=Duration(300 * SECOND), discover_s=0.05, listen_s=0.01
     )
     settings = replace(settings, **more)
     return Worker(
@@ -55,8 +56,9 @@ def make(
 
 async def seen(condition: Callable[[], bool]) -> None:
     """Wait until something is so."""
-    while not condition():  # noqa: ASYNC110  nothing in there tells when it is
-        await asyncio.sleep(0.005)
+    async with asyncio.timeout(PATIENCE_S):
+        while not condition():  # noqa: ASYNC110  nothing in there tells when it is
+            await asyncio.sleep(0.005)
 
 
 async def until(worker: Worker, told: Told, rounds: int) -> None:

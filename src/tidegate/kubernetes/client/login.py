@@ -4,7 +4,6 @@ import asyncio
 import ssl
 import tempfile
 from pathlib import Path
-from time import monotonic
 
 from tidegate.kubernetes.client.access import ClusterAccess
 from tidegate.kubernetes.port import NotAllowedError
@@ -35,15 +34,16 @@ class ClusterLogin:
         """How we are known, if by a token."""
         path = self._access.token_file
         if path is not None and (
-            self._read_at is None or monotonic() - self._read_at > TOKEN_AGE_MAX_S
+            self._read_at is None
+            or asyncio.get_running_loop().time() - self._read_at > TOKEN_AGE_MAX_S
         ):
             self._token = await asyncio.to_thread(_token, self._access.name, Path(path))
-            self._read_at = monotonic()
+            self._read_at = asyncio.get_running_loop().time()
         return {"Authorization": f"Bearer {self._token}"} if self._token else {}
 
     def renew(self) -> bool:
         """The token was refused: whether a newer one may be there."""
-        fresh = self._read_at is None or monotonic() - self._read_at < 1.0
+        fresh = self._read_at is None or asyncio.get_running_loop().time() - self._read_at < 1.0
         self._read_at = None
         return self._access.token_file is not None and not fresh
 

@@ -13,7 +13,6 @@ import random
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
 from enum import StrEnum
-from time import monotonic
 
 import aiohttp
 import msgspec
@@ -125,7 +124,7 @@ class Pods:
         while True:
             params, since = (
                 _params(container, follow, None if begun else tail, position),
-                monotonic(),
+                asyncio.get_running_loop().time(),
             )
             try:
                 async with self._server.listen(
@@ -139,7 +138,7 @@ class Pods:
                             yield text
                 # Of a container that has ended, the same is sent at once, again and again: no
                 # failure, but nothing to hurry for either.
-                lasted = monotonic() - since > asking.pause_max_s
+                lasted = asyncio.get_running_loop().time() - since > asking.pause_max_s
                 failures = 0 if lasted else min(failures + 1, asking.failures_max - 1)
             except NotAllowedError:
                 raise

@@ -9,7 +9,6 @@ import asyncio
 import urllib.request
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from time import monotonic
 from urllib.parse import urlsplit
 
 import aiohttp
@@ -277,12 +276,15 @@ class ApiServer:
 
     def _look_out(self, where: str) -> None:
         """A request that waited for a slot need not find out again that the server is down."""
-        if monotonic() < self._rests_until:
+        if asyncio.get_running_loop().time() < self._rests_until:
             raise OutsideError(f"{where}: {self._resting}")
 
     def _rest(self, error: _PassingError) -> None:
         if error.unsent and error.pause_s is None:
-            self._rests_until, self._resting = monotonic() + self.limits.rest_s, str(error)
+            self._rests_until, self._resting = (
+                asyncio.get_running_loop().time() + self.limits.rest_s,
+                str(error),
+            )
 
 
 def _pause(error: Exception) -> bool | float:
