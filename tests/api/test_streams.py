@@ -2,12 +2,14 @@
 
 import asyncio
 import json
+import threading
 from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
 
 from tests.api.stage import PARTITION, Client, Service
+from tests.patience import PATIENCE_S, happened
 from tidegate.access.roles import Role
 from tidegate.api import stream
 from tidegate.app.asks import OperatorRequest, prepare, record
@@ -16,6 +18,7 @@ from tidegate.app.journals import Journals
 from tidegate.journal.facts import Verb
 from tidegate.kind_table import rules_of
 from tidegate.machine.system_clock import SystemClock
+from tidegate.model.errors import OutsideError
 
 
 class Reader:
@@ -46,13 +49,13 @@ class Reader:
             await self.sent.put(message)
 
         self.task = asyncio.create_task(self._service.app(scope, receive, send))
-        start = await asyncio.wait_for(self.sent.get(), 10)
+        start = await asyncio.wait_for(self.sent.get(), PATIENCE_S)
         return int(start["status"])
 
     async def event(self) -> dict[str, str]:
         """The next event that is not a beat."""
         while True:
-            message = await asyncio.wait_for(self.sent.get(), 10)
+            message = await asyncio.wait_for(self.sent.get(), PATIENCE_S)
             text = message.get("body", b"").decode()
             if not text or text.startswith(":"):
                 if not message.get("more_body"):
@@ -113,7 +116,6 @@ def test_a_page_is_told_what_changed(service: Service, monkeypatch: pytest.Monke
         for each in (reader, other):
             assert await each.open("/changes") == 200
             assert (await each.event())["event"] == "reset"
-        await asyncio.sleep(0.1)
         ask(service, Verb.PAUSE)
         told = await reader.event()
         assert told["event"] == "changed"
@@ -152,6 +154,57 @@ def test_what_was_compacted_is_gone(service: Service, monkeypatch: pytest.Monkey
     run(service, monkeypatch, story)
 
 
+def test_no_change_is_lost_between_the_reset_and_the_first_look(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a page reads on a reset is as new as what changes are counted from."""
+    looks = threading.Event()
+    heads = service.archive.heads
+
+    def slowly() -> dict[str, int]:
+        happened(looks, "the story goes on")
+        return heads()
+
+    monkeypatch.setattr(service.archive, "heads", slowly)
+
+    async def story() -> None:
+        reader = Reader(service, service.client())
+        assert await reader.open("/changes") == 200
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(reader.event(), 0.1)
+        looks.set()
+        assert (await reader.event())["event"] == "reset"
+        ask(service, Verb.PAUSE)
+        assert (await reader.event())["event"] == "changed"
+
+    run(service, monkeypatch, story)
+
+
+def test_a_journal_that_does_not_answer_at_first_is_asked_again(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The stream begins when it does."""
+    heads = service.archive.heads
+    fails = [True, True]
+
+    def failing() -> dict[str, int]:
+        if fails:
+            fails.pop()
+            raise OutsideError("the journal is busy")
+        return heads()
+
+    monkeypatch.setattr(service.archive, "heads", failing)
+
+    async def story() -> None:
+        reader = Reader(service, service.client())
+        assert await reader.open("/changes") == 200
+        assert (await reader.event())["event"] == "reset"
+        ask(service, Verb.PAUSE)
+        assert (await reader.event())["event"] == "changed"
+
+    run(service, monkeypatch, story)
+
+
 def test_streams_end_with_the_service(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     """At once, and not when their connection times out."""
     client = service.client()
@@ -165,7 +218,7 @@ def test_streams_end_with_the_service(service: Service, monkeypatch: pytest.Monk
             while (await each.event())["event"] != "end":
                 pass
             assert each.task is not None
-            await asyncio.wait_for(each.task, 5)
+            await asyncio.wait_for(each.task, PATIENCE_S)
 
     run(service, monkeypatch, story)
 
@@ -195,6 +248,6 @@ def test_a_reader_that_takes_nothing_is_dropped(
         reader.gone.clear()
         assert await reader.open("/changes") == 200
         assert reader.task is not None
-        await asyncio.wait_for(reader.task, 10)
+        await asyncio.wait_for(reader.task, PATIENCE_S)
 
     run(service, monkeypatch, story)

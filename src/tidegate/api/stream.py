@@ -53,6 +53,8 @@ class Feed:
         self._streams: dict[object, Callable[[dict[str, int]], None]] = {}
         self._task: asyncio.Task[None] | None = None
         self._heads: dict[str, int] = {}
+        # Set once the ends are known that changes are counted from, or at the end.
+        self._begun = asyncio.Event()
         self.closed = False
 
     def join(self, key: object, wake: Callable[[dict[str, int]], None]) -> None:
@@ -63,7 +65,17 @@ class Feed:
             raise RequestError(429, "too-many", "Too many streams", detail, headers)
         self._streams[key] = wake
         if self._task is None or self._task.done():
+            self._begun.clear()
             self._task = asyncio.create_task(self._poll())
+
+    async def is_begun(self, wait_s: float) -> bool:
+        """Whether every change from now on is told; False: not within so long."""
+        try:
+            async with asyncio.timeout(wait_s):
+                await self._begun.wait()
+        except TimeoutError:
+            return False
+        return True
 
     def leave(self, key: object) -> None:
         """Wake a stream no more."""
@@ -72,22 +84,27 @@ class Feed:
     def close(self) -> None:
         """End every stream."""
         self.closed = True
+        self._begun.set()
         for wake in list(self._streams.values()):
             wake({})
 
     async def _poll(self) -> None:
-        self._heads = await asyncio.to_thread(self._archive.heads)
         while self._streams and not self.closed:
-            await asyncio.sleep(POLL_S)
             try:
                 heads = await asyncio.to_thread(self._archive.heads)
             except OutsideError:
-                continue  # the journal does not answer: streams go on when it does
+                # The journal does not answer: streams go on when it does.
+                await asyncio.sleep(POLL_S)
+                continue
+            if not self._begun.is_set():
+                self._heads = heads
+                self._begun.set()
             moved = {name: seq for name, seq in heads.items() if self._heads.get(name) != seq}
             self._heads = heads
             if moved:
                 for wake in list(self._streams.values()):
                     wake(moved)
+            await asyncio.sleep(POLL_S)
 
 
 class EventStream:
@@ -174,6 +191,8 @@ class Streams:
         self.feed.join(wakes, wake)
 
         async def events() -> AsyncIterator[bytes]:
+            while not await self.feed.is_begun(BEAT_S):
+                yield b": alive\n\n"
             # What changed before is not known: the page reads everything once.
             yield b"event: reset\ndata: {}\n\n"
             while not self.feed.closed:
