@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 import yaml
 
+from tests.patience import ended, happened
 from tidegate.kinds.upgrades.ocm.simulated.clock import SimulatedClock
 from tidegate.kinds.upgrades.ocm.simulated.faults import FaultDraw, OcmFaults
 from tidegate.kinds.upgrades.ocm.simulated.server import ManagerServer
@@ -69,9 +70,9 @@ def managed(document: Mapping[str, Any] | None = None) -> Iterator[Managed]:
     with socket.create_server(("127.0.0.1", 0)) as ear:
         thread = Thread(target=lambda: asyncio.run(serve()), daemon=True)
         thread.start()
-        ready.wait()
+        happened(ready, "the server is there")
         try:
             yield Managed(f"http://127.0.0.1:{ear.getsockname()[1]}", holder["server"])
         finally:
             holder["loop"].call_soon_threadsafe(holder["server"].stop)
-            thread.join()
+            ended(thread)

@@ -9,6 +9,7 @@ from pathlib import Path
 from threading import Event, Thread
 
 from tests.hub_stage import HubStage
+from tests.patience import ended, happened
 from tidegate.kubernetes.simulated.server.server import Hosted, KubeServer
 
 # How often scheduler, propagator and agents of a served hub act.
@@ -39,7 +40,7 @@ def served_hub(stage: HubStage, folder: Path) -> Iterator[Path]:
 
     thread = Thread(target=asyncio.run, args=(both(),), daemon=True)
     thread.start()
-    ready.wait()
+    happened(ready, "the hub is served")
     path = folder / "hub.kubeconfig"
     url = f"http://127.0.0.1:{ear.getsockname()[1]}/hub"
     config = {
@@ -55,4 +56,4 @@ def served_hub(stage: HubStage, folder: Path) -> Iterator[Path]:
         yield path
     finally:
         stop.set()
-        thread.join()
+        ended(thread)

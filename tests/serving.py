@@ -7,6 +7,8 @@ from threading import Thread
 
 from aiohttp import web
 
+from tests.patience import ended
+
 Answering = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
@@ -34,4 +36,4 @@ def beside(server: HTTPServer) -> Iterator[None]:
     finally:
         server.shutdown()
         server.server_close()
-        thread.join()
+        ended(thread)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.git_repos import ADA, BOB, clone, commit, git, push_change, remote
-from tests.patience import until
+from tests.patience import is_gone, until
 from tidegate.git.client.address import cleaned
 from tidegate.git.client.kept import (
     BLOB_BYTES_MAX,
@@ -589,14 +589,7 @@ def test_no_question_is_asked_and_a_time_is_kept(bare: Path, tmp_path: Path) -> 
         if (tmp_path / "pid").exists():
             break
     pid = int((tmp_path / "pid").read_text())
-    until(lambda: not _lives(pid), "what was started for it is gone")
-
-
-def _lives(pid: int) -> bool:
-    try:
-        return "Z" not in Path(f"/proc/{pid}/stat").read_text()
-    except (FileNotFoundError, ProcessLookupError):
-        return False
+    until(lambda: is_gone(pid), "what was started for it is gone")
 
 
 def test_what_is_in_no_repository_is_refused(tmp_path: Path) -> None:

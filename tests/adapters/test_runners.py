@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.patience import PATIENCE_S, until
+from tests.patience import PATIENCE_S, is_gone, until
 from tidegate import wiring
 from tidegate.kinds.integrations.client.runners.command import CommandRunner
 from tidegate.kinds.integrations.client.runners.container import ContainerRunner
@@ -122,15 +122,7 @@ def test_a_command_that_hangs_ends_with_all_its_children(tmp_path: Path) -> None
     )
     _cut_off(CommandRunner(str(it), grace_s=0.2))
     for each in ids.read_text().split():
-        until(partial(_is_gone, int(each)), f"{each} is gone")
-
-
-def _is_gone(process: int) -> bool:
-    try:
-        state = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
-    except (FileNotFoundError, ProcessLookupError):
-        return True
-    return state in "ZX"
+        until(partial(is_gone, int(each)), f"{each} is gone")
 
 
 def test_a_child_that_keeps_the_output_open_does_not_keep_us(tmp_path: Path) -> None:

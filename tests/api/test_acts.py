@@ -5,6 +5,7 @@ import threading
 import pytest
 
 from tests.api.stage import PARTITION, Client, Service
+from tests.patience import ended
 from tidegate.access.roles import Role
 from tidegate.access.tokens import hash_of
 from tidegate.api.route_table import ACTS
@@ -225,7 +226,7 @@ def test_the_same_request_at_once_is_carried_out_once(service: Service) -> None:
     for each in threads:
         each.start()
     for each in threads:
-        each.join()
+        ended(each)
     assert len(asked(service)) == 1
     assert len(set(found)) == 1
     assert found[0][0] == 200

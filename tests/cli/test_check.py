@@ -7,14 +7,15 @@ import shutil
 import stat
 import subprocess
 import sys
-import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
 
 from tests.folders import Folder, git
+from tests.patience import is_gone, until
 from tidegate.cli.main import cli
 from tidegate.forge.client.local import LocalForge
 from tidegate.kinds.integrations.app import check as check_app
@@ -391,27 +392,16 @@ def test_asked_to_end_it_ends_what_it_began(folder: Folder, tmp_path: Path) -> N
     folder.integration("dns", "bbbbbbb")
     ids = tmp_path / "ids"
     program = tmp_path / "slow"
-    program.write_text(f"#!/bin/sh\necho $$ >> {ids}\nsleep 60 &\necho $! >> {ids}\nwait\n")
+    program.write_text(f"#!/bin/sh\necho $$ >> {ids}\nsleep 600 &\necho $! >> {ids}\nwait\n")
     program.chmod(0o755)
     words = [sys.executable, "-m", "tidegate", "check", str(folder.root), "--base", "main"]
     words += ["--command", str(program), "--logs", str(tmp_path / "logs")]
     with subprocess.Popen(words, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
-        for _ in range(500):
-            if ids.exists() and len(ids.read_text().split()) == 4:
-                break
-            time.sleep(0.02)
+        until(lambda: ids.exists() and len(ids.read_text().split()) == 4, "both programs run")
         process.terminate()
         said = process.stderr.read()
     assert process.returncode == 130
     assert said.endswith("interrupted\n")
-    left = [each for each in ids.read_text().split() if _lives(int(each))]
-    assert left == []
-
-
-def _lives(process: int) -> bool:
-    try:
-        state = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
-    except (FileNotFoundError, ProcessLookupError):
-        return False
-    return state not in "ZX"
+    for each in ids.read_text().split():
+        until(partial(is_gone, int(each)), f"{each} is gone")

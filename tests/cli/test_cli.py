@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests import command
+from tests.patience import PATIENCE_S
 
 ROOT = Path(__file__).parents[2]
 STATE = ROOT / "examples" / "state.yaml"
@@ -124,7 +125,7 @@ def test_a_coprocess_gets_its_answer_before_it_sends_more() -> None:
             process.stdin.flush()
             assert json.loads(process.stdout.readline())["id"] == "r1"
         process.stdin.close()
-        assert process.wait(timeout=20) == 0
+        assert process.wait(timeout=PATIENCE_S) == 0
 
 
 def test_a_reader_that_leaves_early_is_no_traceback() -> None:

@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from tests.contract.clusters import PATIENCE_S, deployment, until
+from tests.contract.clusters import deployment, until
+from tests.patience import PATIENCE_S
 from tidegate.cli.main import cli
 from tidegate.kubernetes.client.access import contexts, read_access
 from tidegate.kubernetes.client.cluster import KubernetesCluster
@@ -45,7 +46,7 @@ def simulated(kubeconfig: Path, *args: str) -> Iterator[tuple[subprocess.Popen[s
     finally:
         if process.poll() is None:
             process.kill()
-        process.communicate()
+        process.communicate(timeout=PATIENCE_S)
 
 
 def workload(tag: str, shard: str) -> dict[str, Any]:

@@ -13,13 +13,12 @@ from pathlib import Path
 import pytest
 
 from tests.command import typed
+from tests.patience import PATIENCE_S
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs/guides/hand-over.md"
 _BLOCK = re.compile(r"^```(sh|session)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _AGE = re.compile(r"\b\d+(ms|s|m\d+s|m|h\d+m)\b|\d{4}-\d\d-\d\dT[\d:.]+Z")
-# A page may be ahead of the worker for so long.
-PATIENCE_S = 90.0
 STOP_S = 60.0
 # A command reads the whole journal: asked more often, it would be what takes the time.
 POLL_S = 4.0

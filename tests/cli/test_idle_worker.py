@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from tests.cli.test_setting_brakes import tidegate
+from tests.patience import PATIENCE_S
 
 ROOT = Path(__file__).parents[2]
 DEMO = ("--scenario", str(ROOT / "examples" / "demo.yaml"))
-PATIENCE_S = 60
 
 
 @contextmanager

@@ -6,12 +6,13 @@ import signal
 import sqlite3
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
 from tests import command
+from tests.patience import PATIENCE_S
+from tidegate.cli.journal.show import POLL_S
 from tidegate.journal.chain import JournalNote
 from tidegate.journal.fact import Fact
 from tidegate.journal.facts import Acted, Asked, Braked, Mode, TaskOutcome, Verb
@@ -173,21 +174,20 @@ def test_show_survives_a_fact_it_does_not_know(folder: Path) -> None:
 
 def test_watching_shows_what_is_written_and_ends_quietly(folder: Path) -> None:
     """-w goes on: new entries, of new partitions too, within half a second; Ctrl-C exits 130."""
+    assert POLL_S < 0.5
     command = [sys.executable, "-m", "tidegate", "journal", "show", "-n", "1", "-w", "-o", "json"]
     with subprocess.Popen(command, cwd=folder, env=clean(), stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
         assert json.loads(process.stdout.readline())["seq"] == 7
         store = open_store(str(folder / "tidegate.db"))
         for partition in ("policies/r1", "new"):
-            written_at = time.monotonic()
             head = store.append(partition, story()[:1])
             shown = json.loads(process.stdout.readline())
             assert (shown["partition"], shown["seq"]) == (partition, head.seq)
-            assert time.monotonic() - written_at < 5
         store.close()
         process.send_signal(signal.SIGINT)
         try:
-            assert process.wait(timeout=20) == 130
+            assert process.wait(timeout=PATIENCE_S) == 130
         finally:
             process.kill()  # where SIGINT is ignored, as under nohup: fail, do not hang
 

@@ -13,6 +13,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from tests.managed import Managed, example, managed
+from tests.patience import ended, happened
 from tidegate.api.app import Probes, make_app
 from tidegate.api.server import AppServer
 from tidegate.cli.main import cli
@@ -65,12 +66,12 @@ def publishing(ear: socket.socket) -> Iterator[None]:
 
     thread = Thread(target=lambda: asyncio.run(serve()), daemon=True)
     thread.start()
-    ready.wait()
+    happened(ready, "the soak is published")
     try:
         yield
     finally:
         stops[0]()
-        thread.join()
+        ended(thread)
 
 
 def serve_once(manager: Managed, soak_url: str, *more: str) -> Result:

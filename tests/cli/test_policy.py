@@ -15,6 +15,7 @@ import yaml
 from click.testing import CliRunner, Result
 
 from tests.managed import Managed, example, managed
+from tests.patience import PATIENCE_S
 from tidegate.cli.main import cli
 from tidegate.kinds.upgrades.core.labels.label_sync import MARK
 from tidegate.kinds.upgrades.ocm.simulated.faults import FaultDraw, OcmFault, OcmFaults
@@ -285,7 +286,7 @@ def at_a_terminal(at: Managed, *args: str) -> Iterator[tuple[subprocess.Popen[st
         yield process, typed
     finally:
         process.kill()
-        process.communicate()
+        process.communicate(timeout=PATIENCE_S)
         os.close(typed)
         os.close(terminal)
 
@@ -296,14 +297,14 @@ def test_many_are_asked_about_and_looked_at_again() -> None:
         args = ("policy", "set", "c-*", "--soak-days", "4")
         with at_a_terminal(at, *args) as (process, typed):
             os.write(typed, b"n\n")
-            assert "nothing was changed" in process.communicate(timeout=60)[1]
+            assert "nothing was changed" in process.communicate(timeout=PATIENCE_S)[1]
             assert process.returncode == 1
         with at_a_terminal(at, *args) as (process, typed):
             labels = at.server.state.collections[f"{SUBSCRIPTIONS}/c-003-sub/labels"]
             labels[f"{PREFIX}soak-days"]["value"] = "7"
             at.server.state.touch()
             os.write(typed, b"y\n")
-            said = process.communicate(timeout=60)[1]
+            said = process.communicate(timeout=PATIENCE_S)[1]
             assert "cluster/c-003: soak-days was changed meanwhile" in said
         assert at.writes == []
         assert Owner(at).run(*args, "--yes").exit_code == 0

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from tests.git_repos import git
+from tests.patience import PATIENCE_S
 from tests.promoted import Play, Source, make_source
 
 NAME = "promotions/qontract-reconcile"
-PATIENCE_S = 60.0
 MANAGER = "{saas: 'saas-qontract-manager*', environment: '*prod*'}"
 JENKINS = "{file: .env, line: 'export RECONCILE_IMAGE_TAG='}"
 # Shards depend on the manager's files, and none on those of Jenkins.

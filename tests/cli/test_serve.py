@@ -17,14 +17,13 @@ from urllib.error import HTTPError
 
 import pytest
 
+from tests.patience import PATIENCE_S, ended
 from tidegate.machine.system_clock import SystemClock
 from tidegate.model.time import SECOND, Duration
 from tidegate.store.client.database_address import open_archive
 
 ROOT = Path(__file__).parents[2]
 DEMO = ROOT / "examples" / "demo.yaml"
-# Far longer than anything here takes: a test that hangs must end.
-PATIENCE_S = 60
 
 
 class Served:
@@ -48,7 +47,9 @@ class Served:
     def get(self, path: str) -> tuple[int, str]:
         """The code and the text of an answer."""
         try:
-            with urllib.request.urlopen(f"http://{self.address}{path}", timeout=10) as answer:
+            with urllib.request.urlopen(
+                f"http://{self.address}{path}", timeout=PATIENCE_S
+            ) as answer:
                 return answer.status, answer.read().decode()
         except HTTPError as error:
             return error.code, error.read().decode()
@@ -82,7 +83,7 @@ def serving(folder: Path, *args: str, **env: str) -> Iterator[Served]:
     finally:
         if process.poll() is None:
             process.kill()
-        process.communicate()
+        process.communicate(timeout=PATIENCE_S)
 
 
 def test_it_observes_answers_and_stops(tmp_path: Path) -> None:
@@ -150,7 +151,7 @@ def test_two_share_and_one_takes_over(tmp_path: Path) -> None:
 def altered(folder: Path, observe: str) -> dict[str, str]:
     """An environment in which the simulated fleet is looked at in another way."""
     code = f"""
-import asyncio
+import asyncio, os
 import tidegate.kinds.rollouts.simulated.port as port
 usual = port.SimulatedFleet.observe
 async def observe(self, partition):
@@ -164,8 +165,8 @@ port.SimulatedFleet.observe = observe
 
 def test_what_is_under_way_ends_while_it_is_no_longer_ready(tmp_path: Path) -> None:
     """SIGTERM during a slow round: /readyz says 503 and why, the round ends, exit 0."""
-    env = altered(tmp_path, "await asyncio.sleep(1.5)")
-    with serving(tmp_path, **env) as served:
+    env = altered(tmp_path, "while not os.path.exists('go-on'): await asyncio.sleep(0.02)")
+    with serving(tmp_path, "--grace", "10m", **env) as served:
         served.until("leader")
         served.process.send_signal(signal.SIGTERM)
         served.until("stopping")
@@ -173,6 +174,7 @@ def test_what_is_under_way_ends_while_it_is_no_longer_ready(tmp_path: Path) -> N
         assert code == 503
         assert "stopping" in json.loads(body)["missing"]
         assert served.get("/livez")[0] == 200
+        (tmp_path / "go-on").touch()
         served.until("decision")
         served.until("stopped")
         assert served.process.wait(PATIENCE_S) == 0
@@ -233,7 +235,7 @@ def chat() -> Iterator[Chat]:
     thread.start()
     yield server
     server.shutdown()
-    thread.join()
+    ended(thread)
     server.server_close()
 
 

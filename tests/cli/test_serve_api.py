@@ -9,6 +9,7 @@ import pytest
 
 from tests.cli.test_serve import serving
 from tests.command import tidegate
+from tests.patience import PATIENCE_S
 from tests.real.certificates import Authority
 from tests.sim import IN_CI
 
@@ -70,7 +71,7 @@ def test_streams_end_on_term(tmp_path: Path) -> None:
         token = (tmp_path / "tidegate.db.admin-token").read_text(encoding="utf-8").strip()
         streams = []
         for _ in range(3):
-            one = http.client.HTTPConnection(served.address, timeout=30)
+            one = http.client.HTTPConnection(served.address, timeout=PATIENCE_S)
             one.request("GET", "/api/v1/changes", headers={"Authorization": f"Bearer {token}"})
             answer = one.getresponse()
             assert answer.status == 200
@@ -91,7 +92,7 @@ def test_it_serves_with_a_certificate(tmp_path: Path) -> None:
     with serving(tmp_path, *flags, "--probes", "127.0.0.1:0") as served:
         trusted = authority.trusting()
         host, _, port = served.address.rpartition(":")
-        one = http.client.HTTPSConnection(host, int(port), context=trusted, timeout=10)
+        one = http.client.HTTPSConnection(host, int(port), context=trusted, timeout=PATIENCE_S)
         one.request("GET", "/openapi.json")
         assert json.loads(one.getresponse().read())["openapi"] == "3.1.0"
         one.close()

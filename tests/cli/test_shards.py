@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 
 from tests.command import tidegate
+from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.xdist_group("shards")
 
 ROOT = Path(__file__).parents[2]
 TIDEGATE = (sys.executable, "-m", "tidegate")
-PATIENCE_S = 60.0
 BUNDLE = str(ROOT / "examples/app-interface")
 PINNED = "integrations/terraform-users.yml:"
 PRODUCTION = ("--environment", "app-interface-production")

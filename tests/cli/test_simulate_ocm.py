@@ -16,6 +16,7 @@ from urllib.request import ProxyHandler, Request, build_opener
 import pytest
 from click.testing import CliRunner
 
+from tests.patience import PATIENCE_S
 from tidegate.cli.main import cli
 from tidegate.model.time import parse_duration, parse_instant
 from tidegate.wiring import clock
@@ -39,14 +40,14 @@ def simulated(*args: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
     finally:
         if process.poll() is None:
             process.kill()
-        process.communicate()
+        process.communicate(timeout=PATIENCE_S)
 
 
 def asked(url: str, token: str = "", body: Any = None, raw: bytes | None = None) -> Any:
     """What an address answers."""
     data = raw if body is None else json.dumps(body).encode()
     request = Request(url, data, {"Authorization": f"Bearer {token}"})
-    with build_opener(ProxyHandler({})).open(request, timeout=10) as response:
+    with build_opener(ProxyHandler({})).open(request, timeout=PATIENCE_S) as response:
         return json.load(response)
 
 
@@ -66,7 +67,7 @@ def test_a_cluster_is_upgraded_over_http_and_time_is_skipped() -> None:
             asked(url + CLUSTER, "guessed")
         assert json.load(caught.value)["code"] == "CLUSTERS-MGMT-401"
         process.send_signal(signal.SIGTERM)
-        out, err = process.communicate(timeout=10)
+        out, err = process.communicate(timeout=PATIENCE_S)
         assert (process.returncode, out) == (0, "")
         assert "6 clusters of 2 organisations" in err
 
@@ -80,7 +81,9 @@ def test_from_now_on_the_service_itself_can_be_tried_beside_it(tmp_path: Path) -
         command = [sys.executable, "-m", "tidegate", "run", "--kind", "upgrades", "--once"]
         more = ["--upgrades", str(served), "--act", "*", "--database", str(tmp_path / "j.db")]
         env = {**os.environ, "OCM_SECRET": "simulated"}
-        subprocess.run([*command, *more], check=True, timeout=60, env=env, capture_output=True)
+        subprocess.run(
+            [*command, *more], check=True, timeout=PATIENCE_S, env=env, capture_output=True
+        )
         told = asked(f"{url}/simulation")
     asked_for = {each["path"]: each["body"] for each in told["writes"]}
     assert asked_for[f"{CLUSTER}/upgrade_policies"]["version"] == "4.16.4"

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from tests.command import tidegate
 from tests.estates import estate, integration, managed
 from tests.folders import Folder
+from tests.patience import PATIENCE_S
 from tidegate.kinds.integrations.app.estate import FindCluster
 from tidegate.kinds.integrations.app.verification import verify_once
 from tidegate.kubernetes.port import DEPLOYMENT, Cluster, ObjectReading, ResourceKind
@@ -24,7 +25,6 @@ from tidegate.kubernetes.simulated.cluster import SimulatedCluster
 pytestmark = pytest.mark.xdist_group("verify")
 
 TIDEGATE = (sys.executable, "-m", "tidegate")
-PATIENCE_S = 60.0
 PIN = "strategy: per-aws-account, shardSpecOverrides: [{shard: two, imageRef: ccccccc}]"
 
 

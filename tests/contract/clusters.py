@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tests.patience import PATIENCE_S
 from tests.real.kube import ControlPlane, Kubernetes
 from tests.real.kubelet import METRICS_PORT, kubelet
 from tidegate.kubernetes.client.access import ClusterAccess
@@ -34,8 +35,6 @@ from tidegate.model.time import SECOND, Duration
 
 # Another client that applies to the same objects.
 SOMEBODY = "somebody"
-# A story that has not ended by then never will.
-PATIENCE_S = 60.0
 REAL = [pytest.mark.real, pytest.mark.xdist_group("kube")]
 # In memory; the same through the real client and a server; the real thing.
 EVERY = ["simulated", "served", pytest.param("real", marks=REAL)]

@@ -11,6 +11,7 @@ from pathlib import Path
 import msgspec
 import psycopg
 
+from tests.patience import PATIENCE_S
 from tidegate.journal.chain import JournalNote
 from tidegate.journal.facts import Acted, Folded, TaskOutcome
 from tidegate.model.time import Instant
@@ -96,7 +97,7 @@ def postgres_server() -> Iterator[str]:
         postmaster = server.get_postmaster_info().process
         if postmaster is not None:
             postmaster.send_signal(signal.SIGQUIT)
-            postmaster.wait(timeout=20)
+            postmaster.wait(timeout=PATIENCE_S)
         server.cleanup()
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from tests.contract import journals
 from tests.contract.journals import Journal, claim, note, notes
+from tests.patience import ended
 from tidegate.journal.chain import JournalNote
 from tidegate.journal.facts import Asked, Braked, Mode, Verb
 from tidegate.journal.pieces import Chain, Piece, check_pieces
@@ -178,7 +179,7 @@ def test_a_backup_is_a_journal(template: Path, tmp_path: Path) -> None:
         store.backup(tmp_path / "copy.db", told.append)
     finally:
         stop.set()
-        thread.join()
+        ended(thread)
     assert sum(told) > 100
     assert [each.name for each in tmp_path.glob("copy*")] == ["copy.db"], "one file, whole"
     copy = open_archive(str(tmp_path / "copy.db"), writes=False)

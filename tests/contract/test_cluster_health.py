@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from aiohttp import web
 
+from tests.patience import patiently
 from tests.property.prometheus_worlds import body
 from tests.serving import answering
 from tidegate.kinds.upgrades.cli.managers import health_of
@@ -56,7 +57,7 @@ def ask(
             finally:
                 await health.close()
 
-    return asyncio.run(story()), asked
+    return patiently(story()), asked
 
 
 def test_alerts_come_by_cluster_each_name_once_in_order() -> None:

@@ -10,6 +10,7 @@ import aiohttp
 import pytest
 
 from tests.contract.clusters import config_map, deployment
+from tests.patience import patiently
 from tidegate.kubernetes.client.access import ClusterAccess
 from tidegate.kubernetes.client.cluster import KubernetesCluster
 from tidegate.kubernetes.client.server import ServerLimits
@@ -39,7 +40,7 @@ def play(story: Story, *names: str) -> None:
             server.stop()
             await serving
 
-    asyncio.run(played())
+    patiently(played())
 
 
 def cluster(url: str, name: str = "c", token: str = "") -> KubernetesCluster:

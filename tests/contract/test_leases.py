@@ -5,7 +5,8 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from tests.contract.clusters import EVERY, PATIENCE_S, Stage, stage_of
+from tests.contract.clusters import EVERY, Stage, stage_of
+from tests.patience import PATIENCE_S
 from tidegate.journal.lease import Lease
 from tidegate.kubernetes.leases_port import Leases
 from tidegate.model.time import SECOND, Duration, Instant, parse_instant

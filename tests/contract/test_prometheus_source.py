@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 import pytest
 from aiohttp import web
 
+from tests.patience import patiently
 from tests.property.prometheus_worlds import BEGIN, SINCE, body, matrix, told_at
 from tests.serving import answering
 from tidegate.documents.probe import AlertRules, Counters, PrometheusProbe
@@ -104,7 +105,7 @@ def ask(
             finally:
                 await source.close()
 
-    return asyncio.run(story())
+    return patiently(story())
 
 
 def always(status: int, text: bytes = b"") -> Answering:
@@ -228,7 +229,7 @@ def test_few_questions_at_once() -> None:
             assert len(found) == 6
             return fake.most_at_once
 
-    assert asyncio.run(story()) == 2
+    assert patiently(story()) == 2
 
 
 def test_credentials_are_fetched_where_they_are(
@@ -274,7 +275,7 @@ def test_who_is_asked() -> None:
         return str(error.value)
 
     def asked(*names: str, **probe: Any) -> str:
-        return asyncio.run(told(PrometheusProbe(alerts=AlertRules(("A",)), **probe), *names))
+        return patiently(told(PrometheusProbe(alerts=AlertRules(("A",)), **probe), *names))
 
     assert asked("main", server="man") == ('no Prometheus is called "man"; did you mean "main"?')
     assert asked("a", "b") == "the probe names no Prometheus; known: a, b"
@@ -296,7 +297,7 @@ def test_an_address_in_a_document_gets_no_credentials(tmp_path: Path) -> None:
             await source.close()
             return [headers for _, _, headers in fake.requests]
 
-    sent = asyncio.run(story())
+    sent = patiently(story())
     assert sent
     assert all("Authorization" not in headers for headers in sent)
 

@@ -5,6 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from tests.contract.journals import Journal, claim, database_of, folded, note, notes
+from tests.patience import PATIENCE_S
 from tidegate.journal.chain import JournalNote, genesis, link
 from tidegate.journal.facts import Braked
 from tidegate.journal.lease import KeptLease, Lease, Look
@@ -267,7 +268,7 @@ def test_one_who_waits_for_a_lease_writes_nothing(database: Journal) -> None:
     with ThreadPoolExecutor(1) as pool, kept.appending() as driver:
         lock(driver, "r1")
         asked = pool.submit(two.lease, "r1", "w2", Instant(1_001), TERM)
-        assert asked.result(timeout=5) is None
+        assert asked.result(timeout=PATIENCE_S) is None
     kept.close()
     assert lease_of(two, "w2", 1_100).token == 2
 

@@ -16,9 +16,10 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.contract.clusters import PATIENCE_S, REAL
+from tests.contract.clusters import REAL
 from tests.estates import estate, integration, managed, namespace
 from tests.folders import Folder
+from tests.patience import PATIENCE_S
 from tests.real.kube import ADMIN, NOBODY, ROOT, ControlPlane, Kubernetes
 from tests.real.kubelet import kubelet
 from tests.vectors.test_rendering import FOLDER, OVERLAY

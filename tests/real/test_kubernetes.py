@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.contract.clusters import PATIENCE_S, REAL, config_map, deployment
+from tests.contract.clusters import REAL, config_map, deployment
+from tests.patience import PATIENCE_S
 from tests.real.kube import ROOT, ControlPlane, Kubernetes
 from tests.real.kubelet import METRICS_PORT, kubelet
 from tidegate.kubernetes.client.access import ClusterAccess, read_access

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from tests.contract.clusters import PATIENCE_S, REAL
+from tests.contract.clusters import REAL
+from tests.patience import PATIENCE_S
 from tests.real.kube import ControlPlane, Kubernetes
 from tests.real.kubelet import METRICS_PORT, kubelet
 from tests.staged import Declared

@@ -10,7 +10,8 @@ import pytest
 import yaml
 
 from tests.command import tidegate
-from tests.contract.clusters import PATIENCE_S, REAL
+from tests.contract.clusters import REAL
+from tests.patience import PATIENCE_S
 from tests.policies import spec, template
 from tests.real.kube import ControlPlane, Kubernetes
 from tidegate.kinds.policies.core.names import manager_of

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.patience import PATIENCE_S
 from tests.real import needed
 from tests.real.prometheus import Exporter, exporting, free_port, running
 from tidegate.documents.brake_doc import read_brakes
@@ -34,8 +35,6 @@ from tidegate.prometheus.server import PrometheusServer
 
 pytestmark = pytest.mark.real
 
-# A story that has not ended by then never will.
-PATIENCE_S = 20.0
 COUNTERS: dict[str, Any] = {
     "clean": 'app_runs_total{result="clean", version=$revision}',
     "failed": 'app_runs_total{result="failed", version=$revision}',

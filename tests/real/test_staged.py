@@ -6,8 +6,9 @@ from contextlib import aclosing, asynccontextmanager, suppress
 
 import pytest
 
-from tests.contract.clusters import PATIENCE_S, REAL
+from tests.contract.clusters import REAL
 from tests.explained import rows
+from tests.patience import PATIENCE_S
 from tests.real.kube import ControlPlane, Kubernetes
 from tests.real.kubelet import METRICS_PORT, kubelet
 from tests.staged import INTEGRATION, RULES, Declared

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 import yaml
 
+from tests.patience import PATIENCE_S
 from tests.real import needed
 from tests.real.prometheus import exporting, running
 from tests.real.promtool import promtool
@@ -31,7 +32,6 @@ RULES = ROOT / "deploy" / "prometheus" / "upgrades.rules.yaml"
 DASHBOARD = json.loads((ROOT / "deploy" / "grafana" / "upgrades.json").read_bytes())
 # What Grafana puts in their place.
 VARIABLES = {"$__rate_interval": "1m", "$org_id": "o|p", "$sector": ".*", "$cluster": ".*"}
-PATIENCE_S = 20.0
 ORG = {"ocm_env": "prod", "org_id": "o"}
 
 
