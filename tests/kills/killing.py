@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.kills.processes import Postgres, Running, carried_out, served_fleet, worker
+from tests.patience import PATIENCE_S
 from tidegate.journal.chain import JournalNote
 from tidegate.journal.facts import Asked, Mode, Verb
 from tidegate.kinds.rollouts.core.decide import decide
@@ -84,13 +85,13 @@ def kill_workers(
                 each.kill()
         assert busy > kills // 2, f"only {busy} of {kills} kills found anybody at work"
         last = worker(fleet, database, folder, "--once")
-        last.process.wait(timeout=180 + kills)
+        last.process.wait(timeout=2 * PATIENCE_S + kills)
         check(observer, carried_out(fleet), targets + 2)
 
 
 def _wait_for_work(store: Archive) -> None:
     """Until every rollout is led: a worker that finds no database at its start ends."""
-    until = time.monotonic() + 60
+    until = time.monotonic() + PATIENCE_S
     while len(store.partitions()) < COPIES:
         assert time.monotonic() < until, "nobody begins"
         time.sleep(0.1)

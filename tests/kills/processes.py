@@ -15,6 +15,7 @@ from typing import Any
 
 import msgspec
 
+from tests.patience import PATIENCE_S
 from tidegate.kinds.rollouts.wire.remote_fleet import Carried
 from tidegate.wiring import remote_fleet
 
@@ -34,16 +35,16 @@ class Running:
     def kill(self) -> None:
         """At once, without a word."""
         self.process.send_signal(signal.SIGKILL)
-        self.process.wait()
+        self.process.wait(PATIENCE_S)
 
     def stop(self) -> int:
         """Politely: one that has only just begun is given the time to learn how to stop."""
-        until = time.monotonic() + 30
+        until = time.monotonic() + PATIENCE_S
         while self.is_alive and not self._hears_us and time.monotonic() < until:
             time.sleep(0.05)
         if self.is_alive:
             self.process.terminate()
-        return self.process.wait(timeout=30)
+        return self.process.wait(timeout=PATIENCE_S)
 
     @property
     def _hears_us(self) -> bool:
@@ -68,7 +69,7 @@ def served_fleet(scenario: dict[str, Any], copies: int, folder: Path) -> Iterato
     path.write_bytes(msgspec.json.encode(scenario))
     fleet = Running(["fleet", str(path), "--copies", str(copies), "--answer-time", "4ms"], said)
     try:
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + PATIENCE_S
         while not said.read_text(encoding="utf-8").startswith("http"):
             assert fleet.is_alive, said.read_text(encoding="utf-8")
             assert time.monotonic() < deadline, "the fleet does not start"
@@ -117,7 +118,7 @@ class Postgres:
         for each in (postmaster, *postmaster.children(recursive=True)):
             with suppress(ProcessLookupError):  # it has just ended by itself
                 os.kill(each.pid, signal.SIGKILL)
-        postmaster.wait(timeout=20)
+        postmaster.wait(timeout=PATIENCE_S)
 
     def start(self) -> None:
         """Up again; it recovers what it had acknowledged."""

@@ -16,6 +16,7 @@ import pytest
 
 from tests.git_repos import BOB, clone, git, remote, write
 from tests.kills.proposing import BRANCH, FILE, REFUSED, TITLE
+from tests.patience import PATIENCE_S
 from tests.sim import sized
 from tidegate.forge.client.local import LocalForge
 
@@ -42,11 +43,11 @@ class Proposer:
     def kill(self) -> None:
         """At once; whatever git it has started goes on alone."""
         self._process.kill()
-        self._process.communicate()
+        self._process.communicate(timeout=PATIENCE_S)
 
     def end(self) -> int:
         """Let it end."""
-        self._process.communicate(timeout=60)
+        self._process.communicate(timeout=PATIENCE_S)
         return self._process.returncode
 
 

@@ -15,6 +15,7 @@ from typing import Any
 from urllib.request import ProxyHandler, Request, build_opener
 
 from tests.kills.processes import HASTE, Running
+from tests.patience import PATIENCE_S
 from tidegate.journal.chain import genesis, verify
 from tidegate.journal.facts import Mode
 from tidegate.kinds.upgrades.core.journal import state as upgrade_state
@@ -87,7 +88,7 @@ def simulation(world: World, folder: Path) -> Iterator[str]:
     args = ["simulate", "ocm", str(path), "--from-now", "--latency", "15ms", "--retry-after", "0"]
     running = Running([*args, *FAULTS], said)
     try:
-        until = time.monotonic() + 30
+        until = time.monotonic() + PATIENCE_S
         while "http" not in (text := said.read_text(encoding="utf-8")):
             assert running.is_alive, text
             assert time.monotonic() < until, "the simulation does not start"
@@ -182,7 +183,7 @@ def kill_upgraders(kills: int, seed: int, database: str, folder: Path) -> None:
 
 
 def _wait_for_a_look(url: str, crew: Crew) -> None:
-    until = time.monotonic() + 60
+    until = time.monotonic() + PATIENCE_S
     while not control(url)["calls"]:
         assert time.monotonic() < until, f"nobody looks: {crew.said()}"
         time.sleep(0.1)
@@ -204,7 +205,7 @@ def _wait_for_work(url: str, woken: Set[str], rng: random.Random) -> bool:
 
 def _wait_for_all(url: str, world: World, crew: Crew) -> None:
     """Until everything that can be asked for was, and owners were notified."""
-    until = time.monotonic() + 120
+    until = time.monotonic() + 2 * PATIENCE_S
     wrong = [name for name, sort in world.sorts.items() if sort == "wrong"]
     while True:
         writes = control(url)["writes"]

@@ -20,13 +20,14 @@ from msgspec.structs import replace
 from tests.forge.bare import bare_repository, commit, git
 from tests.forge.hosted import QUICK
 from tests.forge.world import JANE, US, User
+from tests.patience import PATIENCE_S
 from tests.real import WANTED
 from tests.real.prometheus import free_port
 from tidegate.forge.client.gitea import GiteaForge
 from tidegate.forge.port import CheckStatus, StatusState
 
 ROOT = Path(__file__).parents[2]
-START_TIMEOUT_S = 60.0
+START_TIMEOUT_S = PATIENCE_S
 # A real one takes its time, on a busy machine more of it.
 PATIENT = replace(QUICK, timeout_s=60.0)
 PASSWORD = "Open-Sesame-1"

@@ -12,9 +12,10 @@ from pathlib import Path
 from threading import Lock
 from typing import Protocol
 
+from tests.patience import PATIENCE_S
 from tests.serving import beside
 
-START_TIMEOUT_S = 30.0
+START_TIMEOUT_S = PATIENCE_S
 
 # Intervals as short as it bears; a story then takes seconds.
 CONFIG = """\

@@ -14,11 +14,12 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
+from tests.patience import PATIENCE_S
 from tests.real.certificates import Authority, Issued
 from tests.real.prometheus import free_port
 from tests.serving import beside
 
-START_TIMEOUT_S = 30.0
+START_TIMEOUT_S = PATIENCE_S
 USER, PASSWORD = "tests", "open sesame"
 # Of that password; no Python since 3.13 can make one.
 HASH = "$2b$04$qY2agg1urffvn8hlWABN8OYzeJgaGkxdnJtEZ61/BGqy9qMfVBtzy"
