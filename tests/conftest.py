@@ -11,16 +11,13 @@ import os
 import signal
 import sys
 from collections.abc import Iterator
-from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from _pytest.faulthandler import fault_handler_stderr_fd_key
 from hypothesis import HealthCheck, settings
 from hypothesis.internal.conjecture.engine import ConjectureRunner
 
-from tests.patience import TEST_S, limited
 from tests.sim import FULL, IN_CI, sized
 
 if TYPE_CHECKING:
@@ -86,32 +83,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default=False,
         help="write what scenarios and documentation print now into their files",
     )
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_setup(item: pytest.Item) -> Iterator[None]:
-    """What a test needs is not waited for without end."""
-    with _limited(item, "setup"):
-        return (yield)
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
-    """No test waits without end: it fails, and the next one has its turn."""
-    with _limited(item, "call"):
-        return (yield)
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_teardown(item: pytest.Item) -> Iterator[None]:
-    """What is left to do after a test is not waited for without end."""
-    with _limited(item, "teardown"):
-        return (yield)
-
-
-def _limited(item: pytest.Item, phase: str) -> AbstractContextManager[None]:
-    stderr = item.config.stash[fault_handler_stderr_fd_key]
-    return limited(f"{item.nodeid}, {phase}", TEST_S, stderr)
 
 
 @pytest.fixture(scope="session")

@@ -5,26 +5,19 @@ A limit that must not expire is long, or in time that does not pass while there 
 """
 
 import asyncio
-import faulthandler
 import selectors
-import signal
 import time
-from collections.abc import Callable, Coroutine, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from concurrent.futures import Executor
-from contextlib import contextmanager
 from pathlib import Path
-from threading import Event, Thread, current_thread, main_thread
-from typing import Any, NoReturn, TypeVar, TypeVarTuple
+from threading import Event, Thread
+from typing import Any, TypeVar, TypeVarTuple
 
 T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
 
 # Longer than anything takes that will still happen, with all cores busy.
 PATIENCE_S = 180.0
-# Longer than any test takes that still does something: one that hangs fails, and the run goes on.
-TEST_S = 1_500.0
-# What a test that failed so has to clean up.
-CLEANING_S = 120.0
 # How long a condition is not looked at again.
 LOOK_S = 0.02
 # What one end of a socket of this machine sent is at the other end after so long.
@@ -59,32 +52,6 @@ def is_gone(process: int) -> bool:
     except (FileNotFoundError, ProcessLookupError):
         return True
     return state in "ZX"
-
-
-@contextmanager
-def limited(what: str, limit_s: float, stderr: int) -> Iterator[None]:
-    """Fail what is done here, with the stack of every thread, where it never ends.
-
-    First where it waits; then, if it goes on waiting while it cleans up, this process ends. Only in
-    the main thread, which alone gets signals.
-    """
-
-    def raise_late(_number: int, _frame: object) -> NoReturn:
-        faulthandler.dump_traceback(stderr)
-        raise AssertionError(f"{what}: still not done after {limit_s:g} s")
-
-    if current_thread() is not main_thread():
-        yield
-        return
-    usual = signal.signal(signal.SIGALRM, raise_late)
-    signal.setitimer(signal.ITIMER_REAL, limit_s)
-    faulthandler.dump_traceback_later(limit_s + CLEANING_S, exit=True, file=stderr)
-    try:
-        yield
-    finally:
-        faulthandler.cancel_dump_traceback_later()
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, usual)
 
 
 def patiently(story: Coroutine[Any, Any, T]) -> T:
