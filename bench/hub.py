@@ -25,7 +25,6 @@ from tests.policies import body, spec, template
 from tests.real.hub import CLUSTERS, PLACEMENTS, POLICIES, SETS, Hub
 from tests.real.kube import ControlPlane, Kubernetes
 from tests.real.prometheus import free_port
-from tidegate.kubernetes.client.cluster import APPLY
 from tidegate.kubernetes.client.server import ApiServer, ServerLimits
 from tidegate.model.errors import OutsideError
 
@@ -98,12 +97,6 @@ class HubBench:
         answer = await self._server.ask(method, path, path, body=data, content_type=merge)
         found: dict[str, Any] = msgspec.json.decode(answer.body)
         return found
-
-    async def apply(self, path: str, manager: str, document: object) -> None:
-        """Apply a document, as a script would that Tidegate takes over from."""
-        params = {"fieldManager": manager, "force": "true"}
-        data = msgspec.json.encode(document)
-        await self._server.ask("PATCH", path, path, params=params, body=data, content_type=APPLY)
 
     async def own(self, path: str, owners: list[dict[str, Any]]) -> None:
         """Have the server's record of owners say this."""

@@ -38,8 +38,8 @@ from bench.timing import Effort
 from tests.real.hub import POLICIES
 from tests.real.hub import found as found_hub
 from tests.real.kube import found, kubernetes
-from tidegate.kinds.policies.core.names import manager_of, pointer_map
-from tidegate.kinds.policies.core.revision import pointer_object, revision_object, revision_of
+from tidegate.kinds.policies.core.names import pointer_map
+from tidegate.kinds.policies.core.revision import revision_object, revision_of
 from tidegate.kubernetes.port import POLICY, ResourceKind
 
 # Clusters, groups, and how often each side is measured: the best counts.
@@ -242,11 +242,9 @@ async def _bare(bench: HubBench, agents: Agents, fleet: Fleet, _folder: Path, va
     revision = revision_of(found["spec"])
     maps = f"/api/v1/namespaces/{fleet.namespace}/configmaps"
     await bench.ask("POST", maps, revision_object(fleet.namespace, "web", revision))
-    manager = manager_of(fleet.namespace, "web")
 
     async def point(cluster: str) -> None:
-        document = pointer_object(fleet.namespace, "web", cluster, revision.name)
-        await bench.apply(f"{maps}/{pointer_map(cluster)}", manager, document)
+        await bench.ask("PATCH", f"{maps}/{pointer_map(cluster)}", {"data": {"web": revision.name}})
 
     for group in fleet.groups:
         await asyncio.gather(*map(point, group))

@@ -35,9 +35,9 @@ from tidegate.kinds.policies.core.names import (
     DECISION_INDEX,
     DECISION_PLACEMENT,
     PLACEMENT,
+    POINTER_MANAGER,
     ROOT_POLICY,
     SCHEDULING_OFF,
-    manager_of,
     own_placement,
     pointer_map,
 )
@@ -137,19 +137,19 @@ class Estate:
         await bench.bind(self.namespace, name, own, {PLACEMENT: "fleet"})
 
     async def _write_pointers(self, cluster: str) -> None:
-        """The pointers of a cluster, as so many rollouts have applied them."""
-        label: dict[str, Any] = {f"f:{CLUSTER_LABEL}": {}}
-        owners = [
-            {
-                "manager": manager_of(self.namespace, each),
-                "operation": "Apply",
-                "apiVersion": "v1",
-                "time": "2026-01-01T00:00:00Z",
-                "fieldsType": "FieldsV1",
-                "fieldsV1": {"f:data": {f"f:{each}": {}}, "f:metadata": {"f:labels": label}},
-            }
-            for each in self.policies
-        ]
+        """The pointers of a cluster, as so many rollouts have written them."""
+        fields: dict[str, Any] = {
+            "f:data": {f"f:{each}": {} for each in self.policies},
+            "f:metadata": {"f:labels": {f"f:{CLUSTER_LABEL}": {}}},
+        }
+        owner = {
+            "manager": POINTER_MANAGER,
+            "operation": "Update",
+            "apiVersion": "v1",
+            "time": "2026-01-01T00:00:00Z",
+            "fieldsType": "FieldsV1",
+            "fieldsV1": fields,
+        }
         document = {
             "metadata": {
                 "name": pointer_map(cluster),
@@ -159,7 +159,7 @@ class Estate:
         }
         path = f"/api/v1/namespaces/{self.namespace}/configmaps"
         await self._bench.ask("POST", path, document)
-        await self._bench.own(f"{path}/{pointer_map(cluster)}", owners)
+        await self._bench.own(f"{path}/{pointer_map(cluster)}", [owner])
 
     def _replica(self, prototype: Mapping[str, Any], cluster: str, policy: str) -> dict[str, Any]:
         """A replica as the hub made one, with other names."""

@@ -6,7 +6,7 @@ from typing import Any
 
 from tests.hub_stage import GROUPS, MINUTE, NAME, PARTITION, HubStage, Worker, adopted, play
 from tidegate.kinds.policies.fleet import PolicyFleet
-from tidegate.kubernetes.port import MANAGER, Applied, Document
+from tidegate.kubernetes.port import MANAGER, Document, Entries, Object
 from tidegate.kubernetes.simulated.api import SimulatedApi
 from tidegate.kubernetes.simulated.cluster import SimulatedCluster
 from tidegate.model.time import SECOND, Duration
@@ -39,7 +39,8 @@ def test_a_revision_is_a_write_for_each_cluster_and_one_for_itself() -> None:
         # And its Events, each of which is looked up before it is written.
         events = len(stage.events()) - told
         assert events
-        assert calls["applied"] == 2 * len(GROUPS) + 1 + events
+        assert calls["entries set"] == 2 * len(GROUPS)
+        assert calls["applied"] == 1 + events
         assert calls["get"] == 1 + events
 
     play(story, stage)
@@ -91,13 +92,13 @@ class Slow(SimulatedCluster):
     def under(self, manager: str) -> "Slow":
         return Slow(self._on, self._counts, manager)
 
-    async def apply(self, document: Document, **more: Any) -> Applied:
+    async def set_entries(self, head: Document, values: Entries, **more: Any) -> Object | None:
         counts = self._counts
         counts["now"] += 1
         counts["most"] = max(counts["most"], counts["now"])
         await asyncio.sleep(0)
         try:
-            return await super().apply(document, **more)
+            return await super().set_entries(head, values, **more)
         finally:
             counts["now"] -= 1
 

@@ -14,9 +14,9 @@ from tests.contract.clusters import REAL
 from tests.patience import PATIENCE_S
 from tests.policies import spec, template
 from tests.real.kube import ControlPlane, Kubernetes
-from tidegate.kinds.policies.core.names import manager_of
+from tidegate.kinds.policies.core.names import POINTER_MANAGER, manager_of
 from tidegate.kinds.policies.core.revision import (
-    pointer_object,
+    pointer_head,
     revision_object,
     revision_of,
 )
@@ -24,7 +24,7 @@ from tidegate.kinds.policies.fleet import PolicyFleet
 from tidegate.kinds.policies.wire.event_doc import EventReason, RolloutEvent
 from tidegate.kinds.policies.wire.status_doc import conditions_of, refused_status
 from tidegate.kubernetes.client.cluster import KubernetesCluster
-from tidegate.kubernetes.port import CONFIG_MAP, ROLLOUT, Take
+from tidegate.kubernetes.port import CONFIG_MAP, ROLLOUT, Object
 from tidegate.model.errors import StaleError
 from tidegate.model.time import SECOND, Instant, parse_instant
 
@@ -152,24 +152,25 @@ def test_revisions_and_pointers_are_deleted_by_the_one_that_wrote_them(
         with pytest.raises(StaleError):
             await other.delete(theirs)
         assert await mine.delete(kept)
-        for who, policy in ((mine, "web"), (other, "other")):
-            await who.apply(pointer_object("default", policy, "m1", "r1"), take=Take.OVER)
-        left = (
-            await mine.apply(pointer_object("default", "web", "m1", None), take=Take.OVER)
-        ).object
+        pointers, head = cluster.under(POINTER_MANAGER), pointer_head("default", "m1")
+
+        async def point(policy: str, revision: str | None, seen: str | None) -> Object:
+            found = await pointers.set_entries(head, {policy: revision}, seen={policy: seen})
+            assert found is not None
+            return found
+
+        for policy in ("web", "other"):
+            await point(policy, "r1", None)
+        left = await point("web", None, "r1")
         assert left.document["data"] == {"other": "r1"}
-        empty = (
-            await other.apply(pointer_object("default", "other", "m1", None), take=Take.OVER)
-        ).object
+        empty = await point("other", None, "r1")
         assert not empty.document.get("data")
-        # Meanwhile the first one writes again: it stays.
-        await mine.apply(pointer_object("default", "web", "m1", "r2"), take=Take.OVER)
+        # Meanwhile the first one is written again: it stays.
+        await point("web", "r2", None)
         with pytest.raises(StaleError):
-            await other.delete(empty)
-        last = (
-            await mine.apply(pointer_object("default", "web", "m1", None), take=Take.OVER)
-        ).object
-        assert await mine.delete(last)
+            await pointers.delete(empty)
+        last = await point("web", None, "r2")
+        assert await pointers.delete(last)
         assert await cluster.get(CONFIG_MAP, "default", last.name) is None
 
     play(plane, story)

@@ -1,8 +1,9 @@
 """A Kubernetes cluster as Tidegate sees it: what is there, and a way to change it object by object.
 
 Every implementation keeps the same contract (tests/contract/test_cluster.py). *Ours* is an object
-that Tidegate applied and no other manager took over since, by the server's own record of which
-manager owns which field: a label can be copied, an entry there cannot. Nothing else is deleted.
+that Tidegate applied, or set entries of, and no other manager took over since, by the server's own
+record of which manager owns which field: a label can be copied, an entry there cannot. Nothing else
+is deleted.
 """
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
@@ -12,12 +13,15 @@ from typing import Any, Protocol
 import msgspec
 
 from tidegate.model.errors import OutsideError, StaleError
+from tidegate.model.problem import shown
 
 # By this name the server knows whose fields are whose.
 MANAGER = "tidegate"
 
 # A document as the server keeps it; what is in it is between its author and the server.
 Document = Mapping[str, Any]
+# Values of `data` by key; None: no entry.
+Entries = Mapping[str, str | None]
 
 
 class ResourceKind(msgspec.Struct, frozen=True, order=True):
@@ -90,7 +94,7 @@ class Object(msgspec.Struct, frozen=True):
     # The server's, and of no meaning elsewhere: it differs once anything does. Empty for one
     # that a dry run would have made.
     version: str
-    # Tidegate applied it, and still owns some of its fields.
+    # Tidegate applied it or set entries of it, and still owns some of its fields.
     ours: bool
     # Without the book of owners.
     document: Document
@@ -253,6 +257,18 @@ class Cluster(Protocol):
         """
         ...
 
+    async def set_entries(
+        self, head: Document, values: Entries, *, seen: Entries, former: str = ""
+    ) -> Object | None:
+        """Have some entries in an object's `data`, or none of a key, all at once and no others.
+
+        `head` is the object without its data, made where there is none. `seen` are the values that
+        the caller saw, None where there was no entry or an empty one: StaleError if one is another
+        by now, and not the wanted one. What managers whose names begin with `former` applied before
+        is ours from then on. None: there is no object, nor need be.
+        """
+        ...
+
     async def write_status(self, found: Object, status: Document) -> Object:
         """Set fields of an object's status, which applying does not; lists are set whole.
 
@@ -324,3 +340,11 @@ def kind_of(document: Document) -> ResourceKind:
         known = ", ".join(kind.name for kind in KINDS.values())
         raise ObjectRefusedError(f"{key[0]} {key[1]}: no kind Tidegate applies; known: {known}")
     return KINDS[key]
+
+
+def check_entries(where: str, there: Entries, values: Entries, seen: Entries) -> None:
+    """StaleError unless every entry is as it was seen, or as wanted."""
+    for key, value in values.items():
+        now, before = there.get(key) or None, seen.get(key)
+        if now not in (before, value):
+            raise StaleError(f"{where}: {key} is {shown(now)} by now, not {shown(before)}")

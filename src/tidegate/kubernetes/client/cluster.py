@@ -18,6 +18,7 @@ from tidegate.kubernetes.client.documents import (
     path_of,
     where_of,
 )
+from tidegate.kubernetes.client.entries import JSON_PATCH, EntryWriter
 from tidegate.kubernetes.client.pods import PodLimits, PodReach, Pods
 from tidegate.kubernetes.client.server import ApiServer, ServerLimits
 from tidegate.kubernetes.client.watch import Watching, watch
@@ -26,6 +27,7 @@ from tidegate.kubernetes.port import (
     Applied,
     ConflictError,
     Document,
+    Entries,
     ExpiredError,
     FieldConflict,
     Object,
@@ -48,7 +50,6 @@ READINGS_MAX = 3
 # How often an object that its controller writes to meanwhile is looked at again.
 LOOKS_MAX = 10
 APPLY: Final = "application/apply-patch+yaml"
-_PATCH: Final = "application/json-patch+json"
 _MERGE: Final = "application/merge-patch+json"
 
 
@@ -172,6 +173,13 @@ class KubernetesCluster:
             found = again
         raise stale
 
+    async def set_entries(
+        self, head: Document, values: Entries, *, seen: Entries, former: str = ""
+    ) -> Object | None:
+        """Entries of an object's data, by a patch that tests them first."""
+        _names(head)
+        return await EntryWriter(self._server, self._manager, head).set(values, seen, former)
+
     async def write_status(self, found: Object, status: Document) -> Object:
         """A merge patch of the status alone, of this very object."""
         body = {"metadata": {"uid": found.uid}, "status": status}
@@ -253,7 +261,7 @@ class KubernetesCluster:
             path_of(found.kind, found.namespace, found.name),
             found.where,
             body=msgspec.json.encode(patch),
-            content_type=_PATCH,
+            content_type=JSON_PATCH,
         )
         return object_of(found.kind, decode_json(answer.body), self._manager)
 

@@ -47,12 +47,8 @@ def object_of(kind: ResourceKind, document: dict[str, Any], manager: str) -> Obj
 
 
 def is_ours(owner: Mapping[str, Any], manager: str) -> bool:
-    """Whether an entry of the book of owners says that we applied fields of the object itself."""
-    return (
-        owner.get("manager") == manager
-        and owner.get("operation") == "Apply"
-        and not owner.get("subresource")
-    )
+    """Whether an entry of the book of owners says that we wrote fields of the object itself."""
+    return owner.get("manager") == manager and not owner.get("subresource")
 
 
 def owned_fields(document: Mapping[str, Any], manager: str) -> frozenset[str]:

@@ -17,6 +17,7 @@ from tidegate.kubernetes.port import (
     ApplyOutcome,
     ConflictError,
     Document,
+    Entries,
     FieldConflict,
     Object,
     ObjectPage,
@@ -25,6 +26,7 @@ from tidegate.kubernetes.port import (
     ResourceKind,
     Take,
     WatchEvent,
+    check_entries,
     kind_of,
 )
 from tidegate.kubernetes.simulated.api import (
@@ -41,10 +43,11 @@ from tidegate.model.errors import OutsideError, StaleError
 from tidegate.model.problem import Problems
 
 # The identity of an object; no manager owns it.
-_IDENTITY: frozenset[Path] = frozenset(
+IDENTITY: frozenset[Path] = frozenset(
     [("apiVersion",), ("kind",), *(("metadata", x) for x in ("name", "namespace", "uid"))]
 )
 _VERSION: Path = ("metadata", "resourceVersion")
+_LABELS: Path = ("metadata", "labels")
 # What the server writes by itself; a difference in it is not declared.
 _BOOKKEEPING = frozenset({"resourceVersion", "generation"})
 # What cannot be changed once it is there.
@@ -142,6 +145,54 @@ class SimulatedCluster:
                 self._api.keep(key, new)
         self._api.fault("applied")
         return Applied(outcome, self._object(key, old if unchanged and old else new), taken)
+
+    async def set_entries(
+        self, head: Document, values: Entries, *, seen: Entries, former: str = ""
+    ) -> Object | None:
+        """Have some entries in an object's data, or none of a key."""
+        self._api.fault("set entries")
+        fields = dict(flatten(dict(head)))
+        key = self._key(kind_of(head), fields)
+        where = f"{self.name}: {where_of(key)}"
+        old = self._api.records.get(key)
+        wanted: dict[Path, str | None] = {("data", each): values[each] for each in values}
+        if old is None:
+            made = {path: value for path, value in wanted.items() if value is not None}
+            if not made:
+                return None
+            if any(seen.get(str(path[1])) is not None for path in made):
+                raise StaleError(f"{where}: it is there no more")
+            mine = frozenset({*fields.keys() - IDENTITY, *made})
+            new = self._api.made(key, {**fields, **made}, {self._manager: mine})
+        else:
+            labels = {each: fields[each] for each in fields if each[:2] == _LABELS}
+            if any(old.fields.get(each) != labels[each] for each in labels):
+                self._api.keep(key, self._api.changed(old, {**old.fields, **labels}, old.owners))
+                raise StaleError(f"{where}: its labels were changed, and are put back: look again")
+            there = {str(path[1]): old.fields.get(path) for path in wanted}
+            check_entries(where, there, values, seen)
+            new = self._with_entries(old, wanted, former)
+        if old is None or not _same(old, new):
+            self._api.keep(key, new)
+        self._api.fault("entries set")
+        return self._object(key, self._api.records[key])
+
+    def _with_entries(
+        self, old: StoredObject, wanted: Mapping[Path, str | None], former: str
+    ) -> StoredObject:
+        """An object after entries were set: what differs is ours, and what some had applied."""
+        fields = {path: value for path, value in old.fields.items() if path not in wanted}
+        fields |= {path: value for path, value in wanted.items() if value is not None}
+        differs = {path for path in wanted if old.fields.get(path) != wanted[path]}
+        mine = old.owners.get(self._manager, frozenset()) | differs
+        owners: dict[str, frozenset[Path]] = {}
+        for manager, owned in old.owners.items():
+            if former and manager.startswith(former):
+                mine |= owned
+            elif manager != self._manager:
+                owners |= {manager: owned - differs} if owned - differs else {}
+        mine = frozenset(each for each in mine if each in fields)
+        return self._api.changed(old, fields, {**owners, **({self._manager: mine} if mine else {})})
 
     async def write_status(self, found: Object, status: Document) -> Object:
         """Set fields of the status."""
@@ -264,7 +315,7 @@ class SimulatedCluster:
 
     def _merged(self, key: Key, old: StoredObject | None, wanted: dict[Path, Any]) -> StoredObject:
         """What is there after applying: our fields as wanted, the others' as they are."""
-        mine = frozenset(wanted.keys() - _IDENTITY - {_VERSION})
+        mine = frozenset(wanted.keys() - IDENTITY - {_VERSION})
         kept = {path: value for path, value in wanted.items() if path != _VERSION}
         if old is None:
             return self._api.made(key, kept, {self._manager: mine})

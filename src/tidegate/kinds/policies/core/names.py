@@ -77,10 +77,15 @@ def taken_back_name(subject: str) -> str:
     return f"tidegate.back-{subject}"
 
 
+# The field manager under which the pointers of all policies are written, each entry by itself. One
+# for each policy would cost a server the square of the policies that share a namespace.
+POINTER_MANAGER = "tidegate-pointers"
+
+
 def manager_of(namespace: str, policy: str) -> str:
-    """The field manager under which a policy's keys are written.
+    """The field manager under which a policy's objects are written.
 
     Each policy has its own: a server-side apply removes what the same manager applied before and
-    leaves out now, so that two policies under one name would remove each other's pointers.
+    leaves out now. Earlier versions wrote pointers under it as well.
     """
     return f"tidegate-{full_name(namespace, policy)}"

@@ -208,10 +208,8 @@ def frame_of(spec: Fields) -> dict[str, Any]:
     return {**spec, "policy-templates": [_without_body(each) for each in _templates(spec)]}
 
 
-def pointer_object(
-    namespace: str, policy: str, cluster: str, revision: str | None
-) -> dict[str, Any]:
-    """A cluster's pointer to a revision of one policy, or to none; of others it says nothing."""
+def pointer_head(namespace: str, cluster: str) -> dict[str, Any]:
+    """The ConfigMap of a cluster's pointers, without them: each policy writes its own."""
     return {
         "apiVersion": "v1",
         "kind": "ConfigMap",
@@ -220,7 +218,6 @@ def pointer_object(
             "name": pointer_map(cluster),
             "labels": {CLUSTER_LABEL: cluster},
         },
-        "data": {policy: revision} if revision else {},
     }
 
 

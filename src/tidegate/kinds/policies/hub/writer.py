@@ -15,6 +15,7 @@ from contextlib import suppress
 
 from tidegate.kinds.policies.core.names import (
     OCM_CLUSTER,
+    POINTER_MANAGER,
     SCHEDULING_OFF,
     manager_of,
     own_placement,
@@ -25,7 +26,7 @@ from tidegate.kinds.policies.core.revision import (
     Revision,
     frame_of,
     plain_object,
-    pointer_object,
+    pointer_head,
     revision_data,
     revision_object,
     root_object,
@@ -43,7 +44,6 @@ from tidegate.kubernetes.port import (
     PLACEMENT_DECISION,
     Cluster,
     Object,
-    Take,
 )
 from tidegate.model.counted import counted
 from tidegate.model.errors import OutsideError, StaleError
@@ -55,6 +55,7 @@ class HubWriter:
     def __init__(self, cluster: Cluster, shelves: HubShelves, view: PolicyView) -> None:
         rollout = view.rollout
         self._cluster = cluster.under(manager_of(rollout.namespace, rollout.policy))
+        self._pointers = cluster.under(POINTER_MANAGER)
         self._shelves = shelves
         self._view = view
         self._namespace, self._policy = rollout.namespace, rollout.policy
@@ -117,13 +118,20 @@ class HubWriter:
 
     async def point(self, cluster: str, revision: str | None) -> None:
         """Give a cluster a revision, or none; with its last pointer the ConfigMap goes."""
-        document = pointer_object(self._namespace, self._policy, cluster, revision)
-        found = (await self._cluster.apply(document, take=Take.OVER)).object
+        found = await self._pointers.set_entries(
+            pointer_head(self._namespace, cluster),
+            {self._policy: revision},
+            # What another wrote since is not overwritten unseen.
+            seen={self._policy: self._shelves.pointer(self._namespace, self._policy, cluster)},
+            former=manager_of(self._namespace, ""),
+        )
+        if found is None:
+            return
         self._shelves.pointer_maps.put(found)
         if revision is None and not found.document.get("data"):
             # Another policy may have been given to the cluster meanwhile: then it stays.
             with suppress(StaleError):
-                await self._cluster.delete(found)
+                await self._pointers.delete(found)
                 self._shelves.pointer_maps.drop(found)
 
     async def _point_all(self, clusters: Iterable[str], revision: str | None) -> None:

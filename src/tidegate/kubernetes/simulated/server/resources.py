@@ -10,14 +10,14 @@ import msgspec
 
 from tidegate.kubernetes.port import KINDS, ApplyOutcome, Object, ResourceKind, Take
 from tidegate.kubernetes.simulated.api import Key, SimulatedApi, StoredObject
-from tidegate.kubernetes.simulated.cluster import SimulatedCluster, chooser
+from tidegate.kubernetes.simulated.cluster import IDENTITY, SimulatedCluster, chooser
 from tidegate.kubernetes.simulated.fields import flatten
-from tidegate.kubernetes.simulated.server.book import managed_fields
+from tidegate.kubernetes.simulated.server.book import managed_fields, read_book
+from tidegate.kubernetes.simulated.server.patches import patched
 from tidegate.kubernetes.simulated.server.refusals import RefusalError, refusal_of
 from tidegate.kubernetes.simulated.shapes import check_shape
 from tidegate.model.errors import TidegateError
 from tidegate.model.json_text import decode_json
-from tidegate.model.problem import shown
 
 LEASE = ResourceKind("coordination.k8s.io/v1", "Lease", "leases")
 PLURALS: Mapping[tuple[str, str], ResourceKind] = {
@@ -25,7 +25,8 @@ PLURALS: Mapping[tuple[str, str], ResourceKind] = {
 }
 # Lists that are read page by page at once; an older one has to be begun again.
 _LISTS_MAX = 100
-_VERSION, _OWNERS = "/metadata/resourceVersion", "/metadata/managedFields"
+# What a server writes by itself.
+_COUNTED = ("uid", "resourceVersion", "generation", "creationTimestamp")
 
 Query = Mapping[str, str]
 Json = dict[str, Any]
@@ -122,31 +123,30 @@ class Resources:
         details = {"name": key[2], "kind": key[0].plural, "uid": record.uid}
         return {"kind": "Status", "apiVersion": "v1", "status": "Success", "details": details}
 
-    def release(self, key: Key, patch: Sequence[Json]) -> Json:
-        """The one JSON patch that is simulated: remove a manager from the book of owners."""
+    def patch(self, key: Key, query: Query, patch: Sequence[Json]) -> Json:
+        """A JSON patch: what it changes is the manager's from then on."""
         record = self._there(key)
-        owners: Any = None
-        for each in patch:
-            what = each.get("op"), each.get("path")
-            if what == ("test", _VERSION):
-                if each.get("value") != str(record.version):
-                    raise RefusalError(
-                        422, f"the server rejected our request: testing {_VERSION} failed"
-                    )
-            elif what == ("replace", _OWNERS):
-                owners = each.get("value")
-            else:
-                raise RefusalError(422, f"{shown(each)}: no patch a simulated server knows")
-        if not isinstance(owners, list) or not all(isinstance(each, dict) for each in owners):
-            raise RefusalError(422, "a simulated server knows patches of managedFields only")
-        kept = {str(each.get("manager")) for each in owners}
-        left = {who: what for who, what in record.owners.items() if who in kept}
-        new = self._api.changed(record, record.fields, left)
-        self._api.keep(key, new)
-        return self.shown(key, new)
+        new = patched(self.shown(key, record), patch)
+        metadata = new["metadata"]
+        owners = dict(read_book(metadata.pop("managedFields", None)))
+        for counted in _COUNTED:
+            metadata.pop(counted, None)
+        check_shape(key[2], key[0], new)
+        fields = dict(flatten(new))
+        same = {path for path, value in fields.items() if record.fields.get(path) == value}
+        changed = frozenset(fields.keys() - same)
+        left = {who: frozenset(what & same) for who, what in owners.items()}
+        manager = query.get("fieldManager", "")
+        if manager and changed:
+            left[manager] = left.get(manager, frozenset()) | changed
+        left = {who: what for who, what in left.items() if what}
+        if fields != record.fields or left != record.owners:
+            record = self._api.changed(record, fields, left)
+            self._api.keep(key, record)
+        return self.shown(key, record)
 
-    def write(self, key: Key, document: Json, *, new: bool) -> Json:
-        """Create an object, or replace the one that was seen."""
+    def write(self, key: Key, document: Json, *, new: bool, manager: str = "") -> Json:
+        """Create an object, which may be a manager's, or replace the one that was seen."""
         old = self._api.records.get(key)
         if new and old is not None:
             stated = f'{key[0].plural} "{key[2]}" already exists'
@@ -155,7 +155,7 @@ class Resources:
             raise RefusalError(404, f'namespaces "{key[1]}" not found')
         metadata = {**_metadata(document), "namespace": key[1], "name": key[2]}
         version = metadata.pop("resourceVersion", "")
-        for bookkeeping in ("uid", "managedFields", "generation", "creationTimestamp"):
+        for bookkeeping in ("managedFields", *_COUNTED):
             metadata.pop(bookkeeping, None)
         if not new and version not in ("", str(self._there(key).version)):
             raise RefusalError(409, "the object has been modified")
@@ -163,7 +163,8 @@ class Resources:
         check_shape(key[2], key[0], document)
         fields = dict(flatten(document))
         if old is None:
-            record = self._api.made(key, fields, {})
+            mine = frozenset(fields.keys() - IDENTITY)
+            record = self._api.made(key, fields, {manager: mine} if manager else {})
         else:
             record = self._api.changed(old, fields, old.owners)
         self._api.keep(key, record)

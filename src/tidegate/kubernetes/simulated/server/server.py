@@ -158,7 +158,8 @@ class _Door:
         if request.method == "POST" and not place.name and place.namespace:
             name = named(body)
             key = (place.kind, place.namespace, name)
-            return _json(self._resources.write(key, body, new=True), 201)
+            manager = request.query.get("fieldManager", "")
+            return _json(self._resources.write(key, body, new=True, manager=manager), 201)
         raise RefusalError(405, f"{request.method} is not simulated here")
 
     async def _patch(self, request: web.Request, place: _Place, body: bytes) -> web.Response:
@@ -166,7 +167,7 @@ class _Door:
             code, document = await self._resources.apply(place.key, request.query, decoded(body))
             return _json(document, code)
         if request.content_type == JSON_PATCH:
-            return _json(self._resources.release(place.key, operations(body)))
+            return _json(self._resources.patch(place.key, request.query, operations(body)))
         raise RefusalError(415, f"{request.content_type} is not simulated: use server-side apply")
 
     async def _namespaces(self, request: web.Request, path: tuple[str, ...]) -> web.Response:
