@@ -60,7 +60,7 @@ class WaveStage(HubStage):
         }
 
 
-class SetStage(WaveStage):
+class BoundSet(HubStage):
     """Two policies in a set, which is bound as a whole."""
 
     def bind(self, placement: str, policy: str = "web") -> None:
@@ -77,6 +77,41 @@ class SetStage(WaveStage):
     def members(self, *names: str) -> None:
         """The author names the policies of the set."""
         self.hub.put(POLICY_SET, "policies", "all", spec={"policies": list(names)})
+
+
+class StagedSetStage(BoundSet):
+    """A set whose revisions go out; its author keeps both policies elsewhere."""
+
+    def write(self, value: str, namespace: str = "web-source", **more: Any) -> None:
+        """The author writes both policies; in `policies`, as the plain roots."""
+        for name in ("web", "db"):
+            self.write_member(name, value, namespace, **more)
+
+    def write_member(
+        self, name: str, value: str, namespace: str = "web-source", **more: Any
+    ) -> None:
+        """The author writes one policy of the set."""
+        self.hub.put(POLICY, namespace, name, spec=spec(template(name, body(value, name)), **more))
+
+    def declare(self, **rollout: Any) -> None:
+        """A person writes the Rollout of the set."""
+        source = {"namespace": "web-source"}
+        fields = {"policySet": "all", "source": source, "rolloutStrategy": strategy(), **rollout}
+        self.hub.put(ROLLOUT, "policies", "all", spec=fields)
+
+    def all_values(self) -> dict[str, tuple[str, ...]]:
+        """What every cluster has of web and of db; empty: nothing."""
+        return {
+            name: tuple(
+                str(found.content["data"]["value"]) if found is not None else ""
+                for found in (agent.objects.get(f"ConfigMap/{each}") for each in ("web", "db"))
+            )
+            for name, agent in self.hub.agents.items()
+        }
+
+
+class SetStage(BoundSet, WaveStage):
+    """The same, whose policies inform and are enforced together."""
 
     def write(self, value: str, namespace: str = "policies", **more: Any) -> None:
         """The author writes both policies."""

@@ -8,7 +8,7 @@ import yaml
 from tests.command import tidegate
 from tests.hub_stage import PARTITION, HubStage, strategy
 from tests.served_hub import served_hub
-from tests.wave_stage import WaveStage
+from tests.wave_stage import StagedSetStage, WaveStage
 from tidegate.kubernetes.port import POLICY
 from tidegate.machine.system_clock import SystemClock
 from tidegate.model.time import Duration
@@ -99,6 +99,32 @@ def test_a_policy_is_taken_over_and_handed_back(tmp_path: Path) -> None:
     kept = tidegate(*words)
     assert "adopted" in kept.stdout
     assert "left" in kept.stdout
+
+
+def test_a_set_is_planned_compared_and_rolled_out_as_one(tmp_path: Path) -> None:
+    """Its policies are named, with what an edit of one of them changes."""
+    hub = StagedSetStage(each=1, clock=SystemClock(), rolloutStrategy=QUICK)
+    for agent in hub.hub.agents.values():
+        agent.delay = Duration(0)
+    hub.write("1", "policies")
+    hub.hub.settle()
+    with served_hub(hub, tmp_path) as kubeconfig:
+        common = ("--hub", str(kubeconfig), "--database", str(tmp_path / "j.db"))
+        plan = tidegate("policies", "plan", "--hub", str(kubeconfig), cwd=tmp_path).stdout
+        assert "(from web-source)" in plan
+        assert "staged by pointers: db, web" in plan
+        assert "writes configmap all-rev-" in plan
+        hub.write_member("db", "2")
+        done = tidegate("run", "--once", "--act", "policies/*", *common, cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        assert set(hub.all_values().values()) == {("1", "2")}
+        hub.write_member("web", "3")
+        diff = tidegate("policies", "diff", "policies.all", *common[:2], cwd=tmp_path).stdout
+        assert "web: spec.policy-templates[0].objectDefinition.spec" in diff
+        assert "db: " not in diff
+        rehearsed = tidegate("simulate", "policies", *common[:2], "policies.all", cwd=tmp_path)
+        assert rehearsed.returncode == 2
+        assert "policies.all: is a set" in rehearsed.stderr
 
 
 def test_the_definition_is_printed() -> None:

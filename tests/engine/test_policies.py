@@ -112,7 +112,7 @@ def test_a_rollback_names_what_was_deleted_and_what_stays() -> None:
         failing = content("web", "new", prune="DeleteIfCreated")
         stage.hub.put(POLICY, "web-source", "web", spec=failing)
         await worker.live(60 * MINUTE)
-        failed = (await worker.fleet.view(PARTITION)).revision.name
+        failed = (await worker.fleet.view(PARTITION)).revision_name
         facts = [entry.fact() for entry in stage.store.read(PARTITION)]
         told = [each.detail for each in facts if isinstance(each, Acted)]
         noted = [each for each in told if failed in each]
@@ -352,8 +352,8 @@ def test_two_policies_keep_their_pointers_apart() -> None:
         kept = stage.hub.api.records[CONFIG_MAP, "policies", "tidegate-pointers-dev-1"]
         data = stage.hub.api.document(kept)["data"]
         assert set(data) == {"web", "db"}
-        assert data["web"] == (await worker.fleet.view(PARTITION)).revision.name
-        assert data["db"] == (await worker.fleet.view("policies/policies.db")).revision.name
+        assert data["web"] == (await worker.fleet.view(PARTITION)).revision_name
+        assert data["db"] == (await worker.fleet.view("policies/policies.db")).revision_name
         stage.declare(paused=True)
         await worker.fleet.leave(PARTITION)
         kept = stage.hub.api.records[CONFIG_MAP, "policies", "tidegate-pointers-dev-1"]
@@ -372,7 +372,7 @@ def test_the_object_says_how_its_rollout_goes() -> None:
         await worker.live(2 * MINUTE)
         now = stage.status()
         assert (now["rolloutStatus"], now["done"]) == ("Progressing", "0 of 6")
-        assert now["revision"] == (await worker.fleet.view(PARTITION)).revision.name
+        assert now["revision"] == (await worker.fleet.view(PARTITION)).revision_name
         assert [each["groupName"] for each in now["decisionGroups"]] == ["dev", "stage", "prod"]
         await worker.live(60 * MINUTE)
         end = stage.status()

@@ -3,7 +3,7 @@
 import asyncio
 
 from tests.engine.stage import Crash, Tripwire
-from tests.hub_stage import OBJECT, HubStage, Propagation
+from tests.hub_stage import OBJECT, PARTITION, HubStage, Propagation
 from tests.sim import sized
 from tidegate.kinds.policies.wire.hub_doc import replica_of
 from tidegate.kubernetes.port import POLICY
@@ -13,10 +13,10 @@ EVERY = sized(5, 2, 1)
 MINUTE = 60.0
 
 
-async def live(stage: HubStage, seconds: float) -> None:
+async def live(stage: HubStage, seconds: float, partition: str = PARTITION) -> None:
     """Let time pass, with a new worker after each death."""
     end = stage.clock.at + int(seconds * 10**9)
-    worker = stage.start()
+    worker = stage.start(partition)
     while stage.clock.at < end:
         try:
             await worker.live((end - stage.clock.at) / 10**9)
@@ -24,7 +24,7 @@ async def live(stage: HubStage, seconds: float) -> None:
         except Crash:
             # The lease of the dead one runs out before another may lead.
             stage.pass_time(11)
-            worker = stage.start()
+            worker = stage.start(partition)
 
 
 def story(at: int | None) -> tuple[HubStage, Tripwire]:

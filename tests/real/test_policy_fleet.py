@@ -10,7 +10,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from copy import deepcopy
+from copy import copy, deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,7 @@ from tests.contract.clusters import REAL
 from tests.policies import body
 from tests.real.hub import CLUSTERS, PLACEMENTS, POLICIES, Hub, until
 from tests.real.policy_witness import Law, Witness
-from tests.real.test_policies import EVALUATED_S, Author, asked, hand_over, in_order
+from tests.real.test_policies import EVALUATED_S, Author, asked, hand_over, in_order, rollout_object
 from tests.sim import sized
 
 pytestmark = REAL
@@ -77,6 +77,38 @@ class Fleet(Author):
         self.planes = {each: hub.clusters[each].plane for each in HOME.values()}
         self.journal = ("--database", str(folder / "j.db"))
         self._worker: subprocess.Popen[bytes] | None = None
+
+    def part(self, name: str) -> "Fleet":
+        """One policy of the set that is called as this one, in the same namespaces."""
+        found = copy(self)
+        found.name = f"{self.name}-{name}"
+        found.object = f"/api/v1/namespaces/default/configmaps/{found.name}"
+        return found
+
+    def bind_set(self, *policies: str) -> None:
+        """Have the binding bind a set of some policies."""
+        where = f"{POLICIES}/namespaces/{self.namespace}/placementbindings/{self.name}"
+        binding: dict[str, Any] = self.plane.ask("GET", where)
+        group = "policy.open-cluster-management.io"
+        binding["subjects"] = [{"apiGroup": group, "kind": "PolicySet", "name": self.name}]
+        self.plane.ask("PUT", where, binding)
+        document = {
+            "apiVersion": f"{group}/v1beta1",
+            "kind": "PolicySet",
+            "metadata": {"name": self.name},
+            "spec": {"policies": list(policies)},
+        }
+        sets = f"/apis/{group}/v1beta1/namespaces/{self.namespace}/policysets"
+        self.plane.ask("POST", sets, document)
+
+    def declare_set(self, **limits: Any) -> None:
+        """Write the Rollout of the set."""
+        fields = {
+            "policySet": self.name,
+            "source": {"namespace": self.source},
+            "rolloutStrategy": {"type": "ProgressivePerGroup", "progressivePerGroup": limits},
+        }
+        self.plane.ask("POST", self.rollouts, rollout_object(self.name, fields))
 
     def witness(self) -> Witness:
         """Its witness, from now on."""
@@ -307,6 +339,54 @@ def test_a_frozen_agent_is_never_counted_and_a_failing_revision_stays_in_the_can
             "m4: was given what m1, of an earlier group, does not have",
             "m4: was given what m3, of an earlier group, does not have",
         ]
+
+
+def test_the_policies_of_a_set_move_together_and_each_by_its_own_stamp(
+    fleet: Hub, tmp_path: Path
+) -> None:
+    """Taken over, one of the two edited, then both, and handed back: always the same objects."""
+    policy = Fleet(fleet, "pair", tmp_path)
+    one, other = policy.part("one"), policy.part("other")
+    policy.bind_set(one.name, other.name)
+    for each in (one, other):
+        each.write("1", policy.namespace)
+        each.write("1")
+    for each in (one, other):
+        each.have_all("1")
+    with one.witness() as of_one, other.witness() as of_other:
+        policy.declare_set(progressDeadline=f"{DEADLINE_S}s")
+        hand_over(fleet, "adopt", policy, tmp_path)
+        other.write("2")
+        with policy.run():
+            until(lambda: other.values()["m1"] == "2", "dev has it", EVALUATED_S)
+            other.have_all("2")
+            one.write("3")
+            other.write("3")
+            for each in (one, other):
+                each.have_all("3")
+            until(lambda: policy.status().get("done") == "3 of 3", "all are proved", EVALUATED_S)
+            assert policy.status()["rolloutStatus"] == "Succeeded"
+        assert {each: len(of_one.of_object(each)) for each in policy.planes} == dict.fromkeys(
+            policy.planes, 1
+        )
+        assert {each: len(of_other.of_object(each)) for each in policy.planes} == dict.fromkeys(
+            policy.planes, 2
+        )
+        policy.pause()
+        hand_over(fleet, "leave", policy, tmp_path)
+
+        def plain() -> bool:
+            found = [
+                fleet.replicated(cluster, policy.namespace, each.name)
+                for cluster in policy.planes
+                for each in (one, other)
+            ]
+            return all("[rev " not in str(each["spec"]) for each in found)
+
+        until(plain, "every replicated policy is plain")
+        time.sleep(1)
+        assert (one.values(), other.values()) == (dict.fromkeys(policy.planes, "3"),) * 2
+        assert of_one.verdicts() == of_other.verdicts() == []
 
 
 @pytest.mark.parametrize("seed", range(sized(1, 1, 4)))

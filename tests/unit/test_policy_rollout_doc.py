@@ -138,7 +138,7 @@ def test_waves_name_a_policy_or_a_set_and_have_no_source() -> None:
             },
             "spec.rolloutStrategy.onNewRevision: waves cannot finish what was before",
         ),
-        ({**SPEC, "policySet": "all"}, "spec.policySet: a whole set cannot be staged"),
+        ({**SPEC, "policySet": "all"}, "spec.policy: named beside a policySet"),
         ({**SPEC, "stage": "both"}, "spec.stage"),
     ],
 )
@@ -146,6 +146,26 @@ def test_what_waves_cannot_do_is_named(fields: dict[str, Any], words: str) -> No
     """With its place and what to write."""
     errors = read(fields)[1]
     assert any(words in each for each in errors), errors
+
+
+STAGED_SET: dict[str, Any] = {"policySet": "all", "rolloutStrategy": {"type": "All"}}
+
+
+def test_a_set_is_staged_from_a_namespace_of_its_author() -> None:
+    """Each of its policies is called there as its root is."""
+    found, errors = read({**STAGED_SET, "source": {"namespace": "web-source"}})
+    assert errors == []
+    assert (found.stage, found.name, found.bound_as) == (StageWay.STAGED, "policies.all", "all")
+    one = found.member("web")
+    assert (one.name, one.bound_as, one.policy_set) == ("policies.web", "all", "")
+    assert (one.source_namespace, one.source_name) == ("web-source", "web")
+    for source, words in (
+        ({}, "spec.source.namespace: missing"),
+        ({"namespace": "a", "name": "b"}, "spec.source.name: not with a policySet"),
+        ({"namespace": "policies"}, "spec.source: the author's policy is the root itself"),
+    ):
+        errors = read({**STAGED_SET, "source": source})[1]
+        assert any(words in each for each in errors), errors
 
 
 def test_an_annotation_of_a_policy_that_informs_asks_for_waves() -> None:

@@ -11,16 +11,18 @@ from contextlib import aclosing
 
 from tidegate.engine.kind import ActRefusedError, PartitionRefusedError
 from tidegate.kinds.policies.core.history import surplus
-from tidegate.kinds.policies.core.losses import words_of_return
 from tidegate.kinds.policies.core.waves import StageWay
 from tidegate.kinds.policies.hub.mirror import FRESH_S
 from tidegate.kinds.policies.hub.rollout_objects import RolloutObjects
+from tidegate.kinds.policies.hub.set_view import SetView, member_names, set_view_of
+from tidegate.kinds.policies.hub.set_writer import SetWriter
 from tidegate.kinds.policies.hub.shelves import HubShelves, ReadFiles
 from tidegate.kinds.policies.hub.view import PolicyView, PolicyViews, view_of
 from tidegate.kinds.policies.hub.wave_view import WaveView, wave_view_of
 from tidegate.kinds.policies.hub.wave_writer import WaveWriter
 from tidegate.kinds.policies.hub.writer import HubWriter
 from tidegate.kinds.policies.observation import PolicyObservation, observation_of
+from tidegate.kinds.policies.sets import observe_set, tidy_set
 from tidegate.kinds.policies.waves import act_on_wave, observe_waves
 from tidegate.kinds.policies.wire.rollout_doc import OnDrift, PolicyRollout
 from tidegate.kinds.rollouts.core.journal.facts import RolloutTask
@@ -29,6 +31,8 @@ from tidegate.model.errors import NotFoundError, OutsideError, StaleError, UserE
 from tidegate.model.plan import ChangeKind
 from tidegate.model.problem import Problem, nearest_or_all
 
+# One policy, or those of one set.
+StagedView = PolicyView | SetView
 WORD = "policies"
 # Deadlines are weighed with every look: silence is no event.
 LOOK_S = 10.0
@@ -66,6 +70,8 @@ class PolicyFleet:
         self._shelves = HubShelves(hub, fresh_s, files)
         self.objects = RolloutObjects(hub, self._shelves)
         self._views = PolicyViews(self._shelves)
+        # What was last seen of each set.
+        self._sets: dict[str, SetView] = {}
         self._look_s = look_s
         # The last observation of each policy, and what it was made from.
         self._observed: dict[str, tuple[tuple[int, ...], PolicyRollout, PolicyObservation]] = {}
@@ -84,7 +90,8 @@ class PolicyFleet:
             if gap is not None:
                 raise OutsideError(gap)
         declared = self._shelves.declared()
-        self._views.keep(declared)
+        rollouts = [each for each in declared.values() if not isinstance(each, UserError)]
+        self._views.keep([n for each in rollouts for n in member_names(self._shelves, each)])
         for name in self._observed.keys() - declared.keys():
             del self._observed[name]
         return [f"{WORD}/{name}" for name in declared]
@@ -95,16 +102,29 @@ class PolicyFleet:
             rollout = await self.rollout(partition)
             if rollout.stage is StageWay.WAVES:
                 return observe_waves(wave_view_of(self._shelves, rollout))
-            stamp = self._shelves.stamp_of(rollout.name)
+            stamp = self._shelves.stamp_of(*member_names(self._shelves, rollout))
             known = self._observed.get(rollout.name)
             if known is None or known[0] != stamp or known[1] != rollout:
-                known = (stamp, rollout, self._observation(self._views.of(rollout)))
+                known = (stamp, rollout, self._observation(self._staged_view(rollout)))
                 self._observed[rollout.name] = known
         except UserError as error:
             raise self._refusal(partition, error) from None
         return known[2]
 
-    def _observation(self, view: PolicyView) -> PolicyObservation:
+    def _staged_view(self, rollout: PolicyRollout) -> StagedView:
+        if rollout.policy_set:
+            view = self._sets[rollout.name] = set_view_of(self._shelves, self._views, rollout)
+            return view
+        return self._views.of(rollout)
+
+    def _writer(self, view: StagedView) -> HubWriter | SetWriter:
+        if isinstance(view, SetView):
+            return SetWriter(self._hub, self._shelves, view)
+        return HubWriter(self._hub, self._shelves, view)
+
+    def _observation(self, view: StagedView) -> PolicyObservation:
+        if isinstance(view, SetView):
+            return observe_set(self._views, view)
         named = [*view.members, *sorted(view.given.keys() - set(view.members))]
         return observation_of(
             view,
@@ -125,21 +145,33 @@ class PolicyFleet:
                 return await self._act_on_wave(partition, task)
             if task.change.kind is not ChangeKind.REMOVE:
                 wanted, cluster = task.change.revision, task.target
-                pointed = self._views.pointed(rollout, cluster, wanted)
+                pointed = self._pointed(rollout, cluster, wanted)
                 if pointed is not None:
-                    before = self._shelves.pointer(rollout.namespace, rollout.policy, cluster)
+                    before = pointed.pointer_of(self._shelves, cluster)
                     # The pointers of a group are written side by side.
-                    await HubWriter(self._hub, self._shelves, pointed).point(cluster, wanted)
+                    await self._writer(pointed).point(cluster, wanted)
                     return MOVED + _words(pointed, before, task)
                 return await self._give(partition, task)
             async with self._locks[partition]:
                 view = await self._staged(partition)
-                writer = HubWriter(self._hub, self._shelves, view)
-                return await self._remove(writer, view, task.target)
+                return await self._remove(self._writer(view), view, task.target)
         except ObjectRefusedError as error:
             raise ActRefusedError(str(error)) from None
         except UserError as error:
             raise self._refusal(partition, error) from None
+
+    def _pointed(
+        self, rollout: PolicyRollout, cluster: str, wanted: str | None
+    ) -> StagedView | None:
+        """What only pointers have to be written of, to give a cluster a revision; None: more."""
+        if not rollout.policy_set:
+            return self._views.pointed(rollout, cluster, wanted)
+        view = self._sets.get(rollout.name)
+        together = view.kept.get(wanted or "") if view is not None else None
+        if view is None or together is None or together.keys() != view.policies.keys():
+            return None
+        each = [self._views.pointed(rollout.member(n), cluster, r) for n, r in together.items()]
+        return view if None not in each else None
 
     async def _act_on_wave(self, partition: str, task: RolloutTask) -> str:
         async with self._locks[partition]:
@@ -152,13 +184,12 @@ class PolicyFleet:
         wanted, cluster = task.change.revision, task.target
         async with self._locks[partition]:
             view = await self._staged(partition)
-            writer = HubWriter(self._hub, self._shelves, view)
+            writer = self._writer(view)
             if cluster not in view.members and cluster not in view.given:
                 raise StaleError(f"{cluster} is in no group any more")
-            revision = view.known.get(wanted or "")
-            if revision is None:
+            if wanted is None or wanted not in view.known:
                 raise StaleError(f"revision {wanted} is neither the author's nor kept on the hub")
-            await writer.keep(revision)
+            await writer.keep_named(wanted)
             adopted = not view.staged
             if adopted:
                 await writer.adopt()
@@ -178,7 +209,7 @@ class PolicyFleet:
         moved = MOVED + _words(view, view.given.get(cluster), task)
         return f"policy adopted, {moved}" if adopted else moved
 
-    async def _place(self, partition: str, writer: HubWriter, cluster: str) -> None:
+    async def _place(self, partition: str, writer: HubWriter | SetWriter, cluster: str) -> None:
         """Have a cluster in our decisions, and with it all that wait for the same."""
         waiting = self._unplaced[partition]
         waiting[cluster] = None
@@ -192,7 +223,7 @@ class PolicyFleet:
         finally:
             waiting.pop(cluster, None)
 
-    async def _remove(self, writer: HubWriter, view: PolicyView, cluster: str) -> str:
+    async def _remove(self, writer: HubWriter | SetWriter, view: StagedView, cluster: str) -> str:
         if not view.reading.complete:
             raise OutsideError("; ".join(view.reading.gaps))
         if cluster in view.members:
@@ -208,8 +239,8 @@ class PolicyFleet:
             # A root that was rewritten is taken over as it is now: all clusters have that.
             view = await self.view(partition, rewritten=True)
             if not view.staged:
-                await HubWriter(self._hub, self._shelves, view).adopt()
-            return view.baseline.name if view.baseline is not None else ""
+                await self._writer(view).adopt()
+            return view.baseline_name
 
     async def leave(self, partition: str) -> str:
         """Hand a policy back: a plain root, bound as before; the revision that it has.
@@ -219,9 +250,9 @@ class PolicyFleet:
         async with self._locks[partition]:
             view = await self.view(partition)
             if not view.staged:
-                return view.baseline.name if view.baseline is not None else ""
+                return view.baseline_name
             _check_paused(view.rollout)
-            return (await HubWriter(self._hub, self._shelves, view).leave()).name
+            return await self._writer(view).leave()
 
     async def leave_waves(self, partition: str, *, back: bool = False) -> WaveView:
         """Hand back what is enforced in waves; as it was.
@@ -257,6 +288,9 @@ class PolicyFleet:
             view = await self._staged(partition)
             if not view.staged or not view.reading.complete:
                 return 0
+            if isinstance(view, SetView):
+                set_writer = SetWriter(self._hub, self._shelves, view)
+                return await tidy_set(self._shelves, set_writer, view, named, TIDIED_MAX)
             writer = HubWriter(self._hub, self._shelves, view)
             gone = surplus(self._shelves.made(*place), {*named, *view.in_use}, limit)[:TIDIED_MAX]
             for each in gone:
@@ -278,8 +312,8 @@ class PolicyFleet:
             raise found
         return found
 
-    async def view(self, partition: str, *, rewritten: bool = False) -> PolicyView:
-        """One staged policy as it is now; UserError says why it cannot be staged.
+    async def view(self, partition: str, *, rewritten: bool = False) -> StagedView:
+        """One staged policy, or set, as it is now; UserError says why it cannot be staged.
 
         `rewritten`: it can, even if its root was rewritten.
         """
@@ -290,16 +324,18 @@ class PolicyFleet:
             raise UserError((problem,))
         return found
 
-    async def any_view(self, partition: str, *, rewritten: bool = False) -> PolicyView | WaveView:
+    async def any_view(self, partition: str, *, rewritten: bool = False) -> StagedView | WaveView:
         """One policy as it is now, whichever way it goes out; UserError says why it cannot."""
         rollout = await self.rollout(partition)
         if rollout.stage is StageWay.WAVES:
             return wave_view_of(self._shelves, rollout)
+        if rewritten and rollout.policy_set:
+            return set_view_of(self._shelves, None, rollout)
         if rewritten:
             return view_of(self._shelves, rollout, rewritten=True)
-        return self._views.of(rollout)
+        return self._staged_view(rollout)
 
-    async def _seen(self, partition: str) -> PolicyView | WaveView:
+    async def _seen(self, partition: str) -> StagedView | WaveView:
         """The same for a round, in which what people wrote wrong is a trouble of the outside."""
         try:
             return await self.any_view(partition)
@@ -311,7 +347,7 @@ class PolicyFleet:
         reason = INVALID if isinstance(declared, UserError) else NOT_STAGEABLE
         return PolicyRefusedError(reason, error)
 
-    async def _staged(self, partition: str) -> PolicyView:
+    async def _staged(self, partition: str) -> StagedView:
         view = await self._seen(partition)
         if isinstance(view, WaveView):
             raise StaleError(f"{partition} is enforced in waves now")
@@ -350,10 +386,8 @@ def _check_paused(rollout: PolicyRollout) -> None:
         raise UserError((Problem(rollout.origin, "paused is not true", remedy),))
 
 
-def _words(view: PolicyView, given: str | None, task: RolloutTask) -> str:
+def _words(view: StagedView, given: str | None, task: RolloutTask) -> str:
     """What is to be said of a cluster that returns from what it was given."""
-    before = view.revisions.get(given or "")
-    back = view.revisions.get(task.change.revision or "")
-    if task.change.kind is not ChangeKind.RETURN or before is None or back is None:
+    if task.change.kind is not ChangeKind.RETURN:
         return ""
-    return words_of_return(before, back)
+    return view.lost_by_return(given, task.change.revision)

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from tidegate.kinds.policies.core.requests import requests_of
+from tidegate.kinds.policies.hub.set_view import SetView
 from tidegate.kinds.policies.hub.view import PolicyView
 from tidegate.kinds.policies.hub.wave_view import WaveView
 from tidegate.kinds.policies.wire.rollout_doc import GroupKeeping
@@ -28,7 +29,7 @@ class PolicyObservation(Observation, frozen=True):
 
 
 def observation_of(
-    view: PolicyView | WaveView,
+    view: PolicyView | SetView | WaveView,
     named: Sequence[str],
     groups: tuple[Membership, ...],
     revision: str,

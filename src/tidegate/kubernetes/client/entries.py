@@ -1,8 +1,8 @@
 """Entries of an object that many write to: set as they were seen, and no others are touched.
 
-A JSON patch that tests these entries first. A version would not do: of a hundred that write entries of
-one object at once, ninety-nine would be refused for what others wrote. Nor would server-side apply:
-a manager for each entry costs the server the square of their number.
+A JSON patch that tests these entries first. A version would not do: of a hundred that write to one
+object at once, ninety-nine would be refused for what others wrote. Nor would server-side apply: a
+manager for each entry costs the server the square of their number.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,6 +1,6 @@
 """What one revision of a policy changes in another."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator
 from typing import Any
 
 import msgspec
@@ -10,6 +10,8 @@ from tidegate.kinds.policies.core.difference import differences
 from tidegate.kinds.policies.core.losses import MoveLosses, losses_of
 from tidegate.kinds.policies.core.revision import Revision, spec_of
 from tidegate.kinds.policies.fleet import WORD, PolicyFleet
+from tidegate.kinds.policies.hub.set_view import SetView
+from tidegate.kinds.policies.hub.view import PolicyView
 from tidegate.model.document import Document, Part
 from tidegate.model.errors import NotFoundError
 from tidegate.model.problem import nearest_or_all
@@ -37,31 +39,51 @@ class RevisionDiff(Document, frozen=True, kw_only=True):
     left: list[str]
 
 
+_Compared = tuple[list[RevisionChange], MoveLosses]
+
+
 async def compare_revisions(
     fleet: PolicyFleet, name: str, before: str | None = None, after: str | None = None
 ) -> RevisionDiff:
     """Compare two revisions; by default what most clusters have with what the author wants."""
     view = await fleet.view(f"{WORD}/{named(name)}")
-    known = view.known
-    first = _full(known, before) if before else view.last_good
-    second = _full(known, after) if after else view.revision.name
-    old = spec_of(known[first]) if first is not None else {}
-    new = spec_of(known[second])
-    dropped = losses_of(known[first], known[second]) if first is not None else MoveLosses()
+    first = _full(view.known, before) if before else view.last_good
+    second = _full(view.known, after) if after else view.revision_name
+    parts = [*_set_parts(view, first, second)] if isinstance(view, SetView) else []
+    if isinstance(view, PolicyView):
+        parts = [_compared("", view.known.get(first or ""), view.known[second])]
     return RevisionDiff(
         policy=view.rollout.name,
         before=first or "",
         after=second,
-        changes=[
-            RevisionChange(path=each.path, before=_text(each.before), after=_text(each.after))
-            for each in differences(old, new, "spec")
-        ],
-        deleted=list(dropped.deleted),
-        left=list(dropped.left),
+        changes=[change for changes, _ in parts for change in changes],
+        deleted=[each for _, lost in parts for each in lost.deleted],
+        left=[each for _, lost in parts for each in lost.left],
     )
 
 
-def _full(revisions: Mapping[str, Revision], name: str) -> str:
+def _set_parts(view: SetView, first: str | None, second: str) -> Iterator[_Compared]:
+    """What differs in each policy of a set."""
+    old, new = view.known.get(first or "", {}), view.known[second]
+    for name, one in view.policies.items():
+        after = one.known.get(new[name])
+        if after is None:
+            gone = f"revision {new[name]} of {name} is not on the hub any more"
+            raise NotFoundError("revision", second, gone, "on the hub")
+        yield _compared(name, one.known.get(old.get(name, "")), after)
+
+
+def _compared(policy: str, before: Revision | None, after: Revision) -> _Compared:
+    """What differs between two revisions of a policy, which is named in a set."""
+    old = spec_of(before) if before is not None else {}
+    changes = [
+        RevisionChange(path=each.path, before=_text(each.before), after=_text(each.after))
+        for each in differences(old, spec_of(after), f"{policy}: spec" if policy else "spec")
+    ]
+    return changes, losses_of(before, after) if before is not None else MoveLosses()
+
+
+def _full(revisions: Collection[str], name: str) -> str:
     """A revision by its name, or by the beginning of it that no other has."""
     begins = [each for each in sorted(revisions) if each.startswith(name)]
     if len(begins) == 1:

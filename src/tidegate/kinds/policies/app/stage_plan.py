@@ -3,9 +3,10 @@
 from collections import Counter
 from collections.abc import Iterable
 
-from tidegate.kinds.policies.core.names import revision_map, wave_name
+from tidegate.kinds.policies.core.names import own_placement, revision_map, wave_name
 from tidegate.kinds.policies.core.waves import StageWay
 from tidegate.kinds.policies.fleet import WORD, PolicyFleet
+from tidegate.kinds.policies.hub.set_view import SetView
 from tidegate.kinds.policies.hub.view import PolicyView
 from tidegate.kinds.policies.hub.wave_view import WaveView
 from tidegate.kinds.rollouts.core.world import Membership
@@ -89,20 +90,22 @@ async def plan_staging(fleet: PolicyFleet, names: tuple[str, ...] = ()) -> Polic
     return PolicyStagePlanList(items=items, refused=refused)
 
 
-def stage_plan(view: PolicyView) -> PolicyStagePlan:
-    """How one policy is staged."""
-    rollout, wanted = view.rollout, view.revision.name
+def stage_plan(view: PolicyView | SetView) -> PolicyStagePlan:
+    """How one policy, or one set, is staged."""
+    rollout, wanted = view.rollout, view.revision_name
+    each = list(view.policies.values()) if isinstance(view, SetView) else [view]
+    absent = all(one.root is None for one in each)
     return PolicyStagePlan(
         policy=rollout.name,
         stage=rollout.stage.value,
-        policies=[rollout.policy],
-        root="staged" if view.staged else "absent" if view.root is None else "plain",
-        source=f"{rollout.source_namespace}/{rollout.source_name}",
+        policies=[one.rollout.policy for one in each],
+        root="staged" if view.staged else "absent" if absent else "plain",
+        source="/".join(filter(None, (rollout.source_namespace, rollout.source_name))),
         revision=wanted,
         last_good=view.last_good,
         groups=_groups(view.groups, {name for name, has in view.given.items() if has == wanted}),
-        writes=_writes(view),
-        warnings=[each.text() for each in view.warnings],
+        writes=_writes(view, each),
+        warnings=[one.text() for one in view.warnings],
         gaps=list(view.reading.gaps),
     )
 
@@ -121,17 +124,21 @@ def _groups(groups: Iterable[Membership], given: set[str]) -> list[PolicyGroup]:
     ]
 
 
-def _writes(view: PolicyView) -> list[str]:
-    """The objects of a take-over, in their order; none once it is staged."""
-    if view.staged:
+def _writes(view: PolicyView | SetView, views: list[PolicyView]) -> list[str]:
+    """The objects of a take-over, in their order; none once all are staged."""
+    plain = [each for each in views if not each.staged]
+    if not plain:
         return []
-    policy, baseline = view.rollout.policy, view.baseline
-    found = [f"configmap {revision_map(policy, baseline.name)}"] if baseline is not None else []
-    count = len(view.reached) if baseline is not None else 0
+    based = [each for each in plain if each.baseline is not None]
+    found = [f"configmap {revision_map(e.rollout.policy, e.baseline_name)}" for e in based]
+    subject = view.rollout.bound_as
+    if isinstance(view, SetView) and view.baseline_name:
+        found.append(f"configmap {revision_map(subject, view.baseline_name)}")
+    count = len(frozenset().union(*(each.reached for each in based)))
     found += [f"{count} pointers"] if count else []
-    found.append(f"placement tidegate-{policy} with {count} clusters")
-    found += [f"placementbinding {each.name}" for each in view.bindings]
-    return [*found, f"policy {policy}"]
+    found.append(f"placement {own_placement(subject)} with {count} clusters")
+    found += [f"placementbinding {each.name}" for each in views[0].bindings]
+    return [*found, *(f"policy {each.rollout.policy}" for each in plain)]
 
 
 def wave_plan(view: WaveView) -> PolicyStagePlan:
@@ -200,7 +207,9 @@ def _left_waves(view: WaveView, take_back: bool) -> PolicyHandOver:
     )
 
 
-def _handed(view: PolicyView, outcome: str, revision: str, clusters: int) -> PolicyHandOver:
+def _handed(
+    view: PolicyView | SetView, outcome: str, revision: str, clusters: int
+) -> PolicyHandOver:
     if not revision:
         counts = Counter(view.pointers.values())
         revision = max(counts, key=lambda each: (counts[each], each), default="")

@@ -18,6 +18,7 @@ from tidegate.kinds.policies.core.names import (
     pointer_map,
 )
 from tidegate.kinds.policies.core.revision import Fields, Revision, read_revision
+from tidegate.kinds.policies.core.sets import is_of_set, read_set_revision, set_revision
 from tidegate.kinds.policies.hub.mirror import ShelfChange
 from tidegate.kinds.policies.wire.hub_doc import (
     BindingState,
@@ -73,13 +74,22 @@ class DecisionItem(msgspec.Struct, frozen=True):
 
 
 class RevisionItem(msgspec.Struct, frozen=True):
-    """A revision, and the policy it belongs to."""
+    """A revision, and the policy or the set it belongs to."""
 
     policy: str
-    # None: the ConfigMap was changed, and holds none.
+    # None: the ConfigMap was changed, and holds none; or it is of a set.
     revision: Revision | None
     # When it was made, by the server.
     made: str = ""
+    # Of a set: the revision of each of its policies; None: it is of a policy.
+    together: Mapping[str, str] | None = None
+
+    @property
+    def name(self) -> str:
+        """What the revision is called; empty: there is none."""
+        if self.together is not None:
+            return set_revision(self.together)
+        return self.revision.name if self.revision is not None else ""
 
 
 def moved(change: ShelfChange[PointerItem]) -> Iterator[tuple[str, str, str | None]]:
@@ -161,6 +171,8 @@ def revision_item(found: Object) -> RevisionItem:
     metadata = found.document["metadata"]
     policy, made = metadata["labels"][POLICY_LABEL], str(metadata.get("creationTimestamp") or "")
     try:
+        if is_of_set(found.document):
+            return RevisionItem(policy, None, made, read_set_revision(found.document))
         return RevisionItem(policy, read_revision(found.document), made)
     except ValueError:
         return RevisionItem(policy, None)
@@ -185,3 +197,8 @@ def decision_item(found: Object) -> DecisionItem:
     """A PlacementDecision."""
     labels = found.document["metadata"].get("labels") or {}
     return DecisionItem(str(labels.get(DECISION_PLACEMENT) or ""), decision_of(found.document))
+
+
+def members_of(policy_set: Fields) -> tuple[str, ...]:
+    """The policies that a PolicySet names, each once."""
+    return tuple(dict.fromkeys((policy_set.get("spec") or {}).get("policies") or ()))

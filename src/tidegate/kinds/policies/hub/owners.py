@@ -34,6 +34,17 @@ def check_owners(
             )
 
 
+def check_set(shelves: HubShelves, rollout: PolicyRollout, problems: Problems) -> tuple[str, ...]:
+    """The policies of the set of a rollout; none where it is missing or names none."""
+    where = f"policyset/{rollout.namespace}/{rollout.policy_set}"
+    names = shelves.members(rollout.namespace, rollout.policy_set)
+    if (rollout.namespace, rollout.policy_set) not in shelves.sets.items:
+        problems.add(where, "missing", "write it, or fix spec.policySet")
+    elif not names:
+        problems.add(f"{where}: spec.policies", "names no policy", "name at least one")
+    return names
+
+
 def check_upgrades(shelves: HubShelves, policy: str, problems: Problems) -> None:
     """What enforces a policy by batches of its own."""
     if shelves.upgrades.hidden:

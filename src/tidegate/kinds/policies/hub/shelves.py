@@ -27,6 +27,7 @@ from tidegate.kinds.policies.hub.items import (
     binding_item,
     cluster_item,
     decision_item,
+    members_of,
     moved,
     plain_document,
     pointers_of,
@@ -163,9 +164,10 @@ class HubShelves:
         )
         return (self._written, *(each.changes for each in slow))
 
-    def stamp_of(self, root: str) -> tuple[int, ...]:
-        """Differs once anything does that matters to a policy."""
-        return (*self.stamp, self.clusters.changes, self._moves[root])
+    def stamp_of(self, *roots: str) -> tuple[int, ...]:
+        """Differs once anything does that matters to some policies."""
+        moves = (self._moves[each] for each in roots)
+        return (*self.stamp, self.clusters.changes, *moves)
 
     def _take_rollout(self, found: Object) -> DeclaredItem:
         document = plain_document(found)
@@ -254,14 +256,15 @@ class HubShelves:
             return [
                 name
                 for name, each in declared.items()
-                if name in named or _is_source(each, change.name)
+                if name in named or self._is_source(each, change.name)
             ]
         if shelf is self.pointer_maps:
-            named = {full_name(change.name[0], policy) for policy, _, _ in moved(change)}
-            return named & declared.keys()
+            roots = [full_name(change.name[0], policy) for policy, _, _ in moved(change)]
+            return {each for root in roots for each in self._with_sets(root)} & declared.keys()
         if shelf is self.revision_maps:
             items = [each for each in (change.before, change.after) if each is not None]
-            return {each.policy for each in items} & declared.keys()
+            named = {name for each in items for name in self._with_sets(each.policy)}
+            return named & declared.keys()
         if shelf is self.rollouts:
             items = [each for each in (change.before, change.after) if each is not None]
             same = len(items) == 2 and items[0].declared is items[1].declared
@@ -283,6 +286,12 @@ class HubShelves:
             if isinstance(each, UserError)
             or change.name[0] in (each.namespace, each.source_namespace)
         ]
+
+    def _is_source(self, declared: PolicyRollout | UserError, name: Name) -> bool:
+        if isinstance(declared, UserError) or declared.source_namespace != name[0]:
+            return False
+        together = self.members(declared.namespace, declared.policy_set)
+        return name[1] in (together or (declared.source_name,))
 
     def _with_sets(self, root: str) -> list[str]:
         """A policy, and the sets it is in, as their rollouts are called."""
@@ -334,13 +343,17 @@ class HubShelves:
             if where == namespace and policy in members_of(document)
         ]
 
+    def members(self, namespace: str, policy_set: str) -> tuple[str, ...]:
+        """The policies that a set names, each once; none where there is no such set."""
+        return members_of(self.sets.items.get((namespace, policy_set)) or {})
+
     def policies_in(self, binding: BindingState) -> set[str]:
         """The policies that a binding binds, themselves or in a set."""
         found: set[str] = set()
         for subject in binding.subjects:
             kind, _, name = subject.partition("/")
-            document = self.sets.items.get((binding.namespace, name))
-            found |= set(members_of(document or {})) if kind == POLICY_SET.name else {name}
+            is_set = kind == POLICY_SET.name
+            found |= set(self.members(binding.namespace, name)) if is_set else {name}
         return found
 
     def upgrades_of(self, policy: str) -> list[str]:
@@ -366,22 +379,15 @@ class HubShelves:
         return {each.name: each for each in mine if each is not None}
 
     def made(self, namespace: str, name: str) -> dict[str, str]:
-        """When each revision of a policy was made."""
+        """When each revision of a policy, or of a set, was made."""
+        return {each.name: each.made for each in self._revision_items(namespace, name) if each.name}
+
+    def set_revisions_of(self, namespace: str, name: str) -> dict[str, Mapping[str, str]]:
+        """The revisions of a set that are kept: which revision each of its policies has."""
         mine = self._revision_items(namespace, name)
-        return {each.revision.name: each.made for each in mine if each.revision is not None}
+        return {each.name: each.together for each in mine if each.together is not None}
 
     def _revision_items(self, namespace: str, name: str) -> Iterator[RevisionItem]:
         for (where, _), item in self.revision_maps.items.items():
             if where == namespace and item.policy == name:
                 yield item
-
-
-def members_of(policy_set: Fields) -> tuple[str, ...]:
-    """The policies that a PolicySet names, each once."""
-    return tuple(dict.fromkeys((policy_set.get("spec") or {}).get("policies") or ()))
-
-
-def _is_source(declared: PolicyRollout | UserError, name: Name) -> bool:
-    if isinstance(declared, UserError):
-        return False
-    return (declared.source_namespace, declared.source_name) == name

@@ -7,8 +7,9 @@ import msgspec
 from msgspec.structs import replace
 
 from tidegate.kinds.policies.core.compliance import Replica, report_of
-from tidegate.kinds.policies.core.groups import DecisionPart, GroupReading, read_groups
+from tidegate.kinds.policies.core.groups import DecisionPart, GroupReading
 from tidegate.kinds.policies.core.lint import check_change, check_policy
+from tidegate.kinds.policies.core.losses import words_of_return
 from tidegate.kinds.policies.core.names import STAGED, own_placement, revision_map, wave_name
 from tidegate.kinds.policies.core.revision import (
     AuthorPolicy,
@@ -18,6 +19,7 @@ from tidegate.kinds.policies.core.revision import (
     revision_of,
 )
 from tidegate.kinds.policies.hub.owners import check_frame, check_owners
+from tidegate.kinds.policies.hub.placements import placement_groups, warn_of_names
 from tidegate.kinds.policies.hub.shelves import HubShelves
 from tidegate.kinds.policies.wire.hub_doc import (
     BindingState,
@@ -25,14 +27,13 @@ from tidegate.kinds.policies.wire.hub_doc import (
     author_of,
     author_policy,
     is_unscheduled,
-    placement_state,
     version_of,
 )
 from tidegate.kinds.policies.wire.rollout_doc import PolicyRollout
 from tidegate.kinds.rollouts.core.world import Membership
 from tidegate.model.errors import UserError
-from tidegate.model.problem import Problem, Problems, nearest_or_all, shown
-from tidegate.model.target import UNGROUPED, Status, Target
+from tidegate.model.problem import Problem, Problems
+from tidegate.model.target import Status, Target
 
 NO_CLUSTER = "the hub has no ManagedCluster of this name"
 
@@ -88,6 +89,16 @@ class PolicyView(msgspec.Struct, frozen=True):
         return frozenset(self.pointers.values())
 
     @property
+    def revision_name(self) -> str:
+        """What the author wants, by its name."""
+        return self.revision.name
+
+    @property
+    def baseline_name(self) -> str:
+        """What all clusters have while it is not staged; empty: none has it, or it is staged."""
+        return self.baseline.name if self.baseline is not None else ""
+
+    @property
     def in_use(self) -> frozenset[str]:
         """The revisions that the hub needs: given, wanted, or what to return to."""
         own = {self.revision.name, self.last_good} - {None}
@@ -110,13 +121,13 @@ class PolicyView(msgspec.Struct, frozen=True):
     @property
     def astray(self) -> tuple[BindingState, ...]:
         """Bindings of a staged policy that were pointed elsewhere since."""
-        own = own_placement(self.rollout.policy)
+        own = own_placement(self.rollout.bound_as)
         return tuple(each for each in self.bindings if self.staged and each.bound_to != own)
 
     @property
     def reached(self) -> frozenset[str]:
         """The clusters that a plain root reaches; bound to our decisions, only those in them."""
-        own = own_placement(self.rollout.policy)
+        own = own_placement(self.rollout.bound_as)
         elsewhere = any(each.bound_to != own for each in self.bindings)
         return frozenset(self.members if elsewhere else ()) | self.placed | self.replicas.keys()
 
@@ -128,6 +139,15 @@ class PolicyView(msgspec.Struct, frozen=True):
     def offline(self) -> frozenset[str]:
         """Clusters that are there and whose agents are not heard."""
         return frozenset(each.name for each in self.clusters.values() if each.unreachable)
+
+    def pointer_of(self, shelves: HubShelves, cluster: str) -> str | None:
+        """What a cluster is pointed at by now, which may be newer than this view."""
+        return shelves.pointer(self.rollout.namespace, self.rollout.policy, cluster)
+
+    def lost_by_return(self, given: str | None, back: str | None) -> str:
+        """What is to be said of a cluster that returns from what it was given."""
+        before, after = self.revisions.get(given or ""), self.revisions.get(back or "")
+        return words_of_return(before, after) if before is not None and after is not None else ""
 
     def report(self, cluster: str) -> Target:
         """What one cluster reports of what it was given."""
@@ -290,8 +310,8 @@ def view_of(shelves: HubShelves, rollout: PolicyRollout, *, rewritten: bool = Fa
     revision = revision_of(source.spec)
     reading = placement_groups(shelves, rollout.namespace, (each.placement for each in bindings))
     warn_of_names(rollout, reading, problems)
-    decisions = shelves.decisions_of(rollout.namespace, own_placement(rollout.policy))
-    own = shelves.placement(rollout.namespace, own_placement(rollout.policy))
+    decisions = shelves.decisions_of(rollout.namespace, own_placement(rollout.bound_as))
+    own = shelves.placement(rollout.namespace, own_placement(rollout.bound_as))
     replicas = shelves.replicas(rollout.name)
     return PolicyView(
         rollout=rollout,
@@ -320,20 +340,6 @@ def _most_given(pointers: Mapping[str, str], revisions: Mapping[str, Revision]) 
     counts = Counter(pointers.values())
     known = [name for name in counts if name in revisions]
     return revisions[min(known, key=lambda each: (-counts[each], each))] if known else None
-
-
-def warn_of_names(rollout: PolicyRollout, reading: GroupReading, problems: Problems) -> None:
-    """Requests of the document that name no group; while the groups are not whole, none is told."""
-    there = {each.name or UNGROUPED for each in reading.groups}
-    if not reading.complete:
-        return
-    for name in sorted(rollout.approved - there):
-        what = f"no group {shown(name)}, so that nothing is approved"
-        problems.warn("spec.decisionGroups", what, nearest_or_all(name, sorted(there)))
-    if rollout.retry_group and rollout.retry_group not in there:
-        what = f"no group {shown(rollout.retry_group)}, so that nothing is retried"
-        hint = nearest_or_all(rollout.retry_group, sorted(there))
-        problems.warn("spec.retryRollout.group", what, hint)
 
 
 def _check_root(
@@ -368,31 +374,15 @@ def _bindings(
         problems.add(where, "is bound to no placement", "write a PlacementBinding for it")
     for each in found:
         if each.restricted:
-            if each.name == wave_name(rollout.policy):
+            if each.name == wave_name(rollout.bound_as):
                 remedy = "hand it back first (`tidegate policies leave`), with stage: waves"
                 problems.add(f"placementbinding/{each.namespace}/{each.name}", "is a wave", remedy)
             continue
-        if shelves.policies_in(each) != {rollout.policy}:
+        together = shelves.members(rollout.namespace, rollout.member_of)
+        if shelves.policies_in(each) != set(together or (rollout.policy,)):
             problems.add(
                 f"placementbinding/{each.namespace}/{each.name}",
                 f"binds {', '.join(each.subjects)} together",
-                "give the policy a binding of its own",
+                "give the policy a binding of its own, or write one Rollout for a set of them",
             )
         yield each
-
-
-def placement_groups(shelves: HubShelves, namespace: str, names: Iterable[str]) -> GroupReading:
-    """The groups of some placements, in the order of their names."""
-    named = sorted(set(names))
-    groups: list[Membership] = []
-    gaps: list[str] = []
-    for name in named:
-        document = shelves.placement(namespace, name)
-        if document is None:
-            gaps.append(f"placement {name} is missing")
-            continue
-        state = placement_state(document, shelves.decisions_of(namespace, name))
-        reading = read_groups(state, name if len(named) > 1 else "")
-        groups += reading.groups
-        gaps += reading.gaps
-    return GroupReading(tuple(groups), tuple(gaps))

@@ -27,9 +27,10 @@ from tidegate.kinds.policies.core.waves import (
     read_grant,
     wave_report,
 )
-from tidegate.kinds.policies.hub.owners import check_upgrades
-from tidegate.kinds.policies.hub.shelves import HubShelves, members_of
-from tidegate.kinds.policies.hub.view import NO_CLUSTER, placement_groups, warn_of_names
+from tidegate.kinds.policies.hub.owners import check_set, check_upgrades
+from tidegate.kinds.policies.hub.placements import placement_groups, warn_of_names
+from tidegate.kinds.policies.hub.shelves import HubShelves
+from tidegate.kinds.policies.hub.view import NO_CLUSTER
 from tidegate.kinds.policies.wire.hub_doc import BindingState, ClusterState, is_enforced, version_of
 from tidegate.kinds.policies.wire.rollout_doc import PolicyRollout
 from tidegate.kubernetes.port import POLICY, POLICY_SET
@@ -167,15 +168,7 @@ def wave_view_of(shelves: HubShelves, rollout: PolicyRollout, *, leaves: bool = 
 def _policies(
     shelves: HubShelves, rollout: PolicyRollout, problems: Problems
 ) -> Iterator[tuple[str, Fields]]:
-    names: tuple[str, ...] = (rollout.policy,)
-    if rollout.policy_set:
-        found = shelves.sets.items.get((rollout.namespace, rollout.policy_set))
-        where = f"policyset/{rollout.namespace}/{rollout.policy_set}"
-        names = members_of(found or {})
-        if found is None:
-            problems.add(where, "missing", "write it, or fix spec.policySet")
-        elif not names:
-            problems.add(f"{where}: spec.policies", "names no policy", "name at least one")
+    names = check_set(shelves, rollout, problems) if rollout.policy_set else (rollout.policy,)
     for name in sorted(names):
         policy = shelves.policy(rollout.namespace, name)
         if policy is None:

@@ -14,6 +14,7 @@ from tidegate.kinds.policies.core.names import CLUSTER_LABEL, POLICY_LABEL
 from tidegate.kinds.policies.core.revision import Fields, revision_of
 from tidegate.kinds.policies.core.waves import StageWay
 from tidegate.kinds.policies.fleet import WORD, PolicyFleet
+from tidegate.kinds.policies.hub.set_view import SetView
 from tidegate.kinds.policies.hub.view import PolicyView
 from tidegate.kinds.policies.simulated.hub import SimulatedHub
 from tidegate.kinds.policies.simulated.script import StagedPolicy
@@ -85,16 +86,26 @@ async def _views(fleet: PolicyFleet, names: Sequence[str]) -> dict[str, PolicyVi
         if name not in known:
             raise NotFoundError("rollout of policy", name, nearest_or_all(name, known))
     chosen = names or [each for each in known if await _is_staged(fleet, each)]
-    found = {name: await fleet.view(f"{WORD}/{name}") for name in chosen}
+    found = {name: await _view(fleet, name) for name in chosen}
     if not found:
         what = "no rollout of revisions is declared on this hub"
         raise UserError((Problem("", what, "write a Rollout"),))
     return found
 
 
+async def _view(fleet: PolicyFleet, name: str) -> PolicyView:
+    view = await fleet.view(f"{WORD}/{name}")
+    if isinstance(view, SetView):
+        remedy = "name a rollout of one policy"
+        problem = Problem(name, "is a set, of which no edit can be rehearsed yet", remedy)
+        raise UserError((problem,))
+    return view
+
+
 async def _is_staged(fleet: PolicyFleet, name: str) -> bool:
-    """Whether revisions go out: waves are not edited, so that there is no edit to rehearse."""
-    return (await fleet.rollout(f"{WORD}/{name}")).stage is StageWay.STAGED
+    """Whether revisions of one policy go out: of waves there is no edit to rehearse."""
+    rollout = await fleet.rollout(f"{WORD}/{name}")
+    return rollout.stage is StageWay.STAGED and not rollout.policy_set
 
 
 async def _read(hub: Cluster) -> list[Object]:

@@ -9,8 +9,9 @@
       rolloutStrategy: {type: ProgressivePerGroup, progressivePerGroup: {minSuccessTime: 30m}}
       decisionGroups: [{groupName: dev, rolloutApproved: true}]
 
-With `stage: waves`, what goes out is enforcement: the policy itself, or every policy of a set
-(`policySet` instead of `policy`), informs everywhere, is its author's, and has no source.
+With `policySet` instead of `policy`, all policies of a set go together; `source` is the namespace
+in which their author keeps them. With `stage: waves`, what goes out is enforcement: the policy
+itself, or every policy of a set, informs everywhere, is its author's, and has no source.
 
 Where such an object is not welcome, an author's Policy has the same fields in the annotation
 `tidegate.dev/rollout`, with the namespace of the root as `namespace`; approvals are then given by
@@ -80,6 +81,8 @@ class PolicyRollout(msgspec.Struct, frozen=True):
     policy_set: str = ""
     # The author's Policy, where it is in a file and not on the hub.
     written: Mapping[str, Any] | None = None
+    # The set that the policy goes with, for one of several; empty: it goes by itself.
+    member_of: str = ""
 
     @property
     def name(self) -> str:
@@ -90,6 +93,17 @@ class PolicyRollout(msgspec.Struct, frozen=True):
     def subject(self) -> str:
         """What the rollout is about: a policy, or a set."""
         return self.policy_set or self.policy
+
+    @property
+    def bound_as(self) -> str:
+        """What is bound to our decisions: the policy, or the set that it goes with."""
+        return self.member_of or self.subject
+
+    def member(self, policy: str) -> "PolicyRollout":
+        """The same of one policy of the set."""
+        return msgspec.structs.replace(
+            self, policy=policy, source_name=policy, policy_set="", member_of=self.policy_set
+        )
 
 
 def read_policy_rollout(document: Mapping[str, Any], problems: Problems) -> PolicyRollout:
@@ -190,21 +204,17 @@ def _check_staged(
     """What is wrong with what is to be staged, and with where its author keeps it."""
     problems, at = reader.problems, reader.at("source")
     policy, policy_set = names
-    if policy_set:
-        problems.add(
-            reader.at("policySet"),
-            "a whole set cannot be staged",
-            "write a Rollout for each of its policies; or, to enforce the set, stage: waves",
-        )
-    elif not policy:
-        problems.add(reader.at("policy"), "missing", "name the root policy")
+    _check_subject(reader, policy, policy_set)
+    if policy_set and reader.child("source").has("name"):
+        remedy = "drop it: each policy of a set is called as its root is"
+        problems.add(f"{at}.name", "not with a policySet", remedy)
     if not annotated and not source[0]:
         problems.add(
             f"{at}.namespace",
             "missing",
             "name the namespace in which the author keeps the policy, unbound",
         )
-    if source[0] and source == (namespace, policy):
+    if source[0] and source == (namespace, policy or source[1]):
         problems.add(
             at,
             "the author's policy is the root itself",
@@ -212,12 +222,16 @@ def _check_staged(
         )
 
 
+def _check_subject(reader: Reader, policy: str, policy_set: str) -> None:
+    if bool(policy) == bool(policy_set):
+        what = "named beside a policySet" if policy else "missing"
+        reader.problems.add(reader.at("policy"), what, "name a policy, or a policySet")
+
+
 def _check_waves(reader: Reader, policy: str, policy_set: str) -> None:
     """What is wrong with what is to be enforced in waves."""
     problems = reader.problems
-    if bool(policy) == bool(policy_set):
-        what = "named beside a policySet" if policy else "missing"
-        problems.add(reader.at("policy"), what, "name a policy, or a policySet")
+    _check_subject(reader, policy, policy_set)
     if reader.has("source"):
         problems.add(reader.at("source"), "not with waves", "what is enforced is the root itself")
     if reader.has("informSucceeds"):
