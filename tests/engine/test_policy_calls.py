@@ -5,6 +5,8 @@ from collections import Counter
 from typing import Any
 
 from tests.hub_stage import GROUPS, MINUTE, NAME, PARTITION, HubStage, Worker, adopted, play
+from tests.wave_stage import WaveStage
+from tidegate.journal.facts import Mode
 from tidegate.kinds.policies.fleet import PolicyFleet
 from tidegate.kubernetes.port import MANAGER, Document, Entries, Object
 from tidegate.kubernetes.simulated.api import SimulatedApi
@@ -112,3 +114,42 @@ def test_taking_over_waits_for_no_cluster_in_turn() -> None:
     assert counts["most"] == 2 * len(GROUPS)
     stage.pass_time(60)
     assert set(stage.values().values()) == {"1"}
+
+
+def test_a_wave_that_nothing_happens_to_is_put_together_once() -> None:
+    """A round in which nothing changed looks at what was seen last; an answer changes it."""
+
+    async def story(stage: HubStage, worker: Worker) -> None:
+        stage.pass_time(MINUTE)
+        await worker.live(MINUTE)
+        seen = await worker.fleet.observe(PARTITION)
+        assert await worker.fleet.observe(PARTITION) is seen
+        stage.hub.agents["dev-1"].broken = "out of room"
+        stage.hub.agents["dev-1"].recheck(stage.clock.now())
+        stage.pass_time(MINUTE)
+        now = await worker.fleet.observe(PARTITION)
+        assert now is not seen
+        assert {each.name: each for each in now.reports}["dev-1"].status.name == "Failed"
+
+    play(story, WaveStage())
+
+
+def test_a_wave_is_three_calls_for_each_cluster() -> None:
+    """What its agent said last is read, and its decision is written and noted."""
+    stage = WaveStage()
+
+    async def story(_: HubStage, worker: Worker) -> None:
+        stage.pass_time(MINUTE)
+        await worker.round(Mode.OBSERVE)
+        calls, told = _counted(stage), len(stage.events())
+        await worker.live(60 * MINUTE)
+        assert worker.summary() == "Succeeded"
+        events = len(stage.events()) - told
+        clusters = 2 * len(GROUPS)
+        # And Placement and binding, once.
+        assert calls["applied"] == clusters + 2 + events
+        assert calls["get"] == clusters + events
+        # What the Rollout says is a status as well.
+        assert clusters <= calls["status"] <= 4 * clusters, calls
+
+    play(story, stage)

@@ -100,18 +100,18 @@ class PolicyFleet:
         """What is declared, and what every cluster reports of what it was given."""
         try:
             rollout = await self.rollout(partition)
-            if rollout.stage is StageWay.WAVES:
-                return observe_waves(wave_view_of(self._shelves, rollout))
             stamp = self._shelves.stamp_of(*member_names(self._shelves, rollout))
             known = self._observed.get(rollout.name)
             if known is None or known[0] != stamp or known[1] != rollout:
-                known = (stamp, rollout, self._observation(self._staged_view(rollout)))
+                known = (stamp, rollout, self._observation(self._view_of(rollout)))
                 self._observed[rollout.name] = known
         except UserError as error:
             raise self._refusal(partition, error) from None
         return known[2]
 
-    def _staged_view(self, rollout: PolicyRollout) -> StagedView:
+    def _view_of(self, rollout: PolicyRollout) -> StagedView | WaveView:
+        if rollout.stage is StageWay.WAVES:
+            return wave_view_of(self._shelves, rollout)
         if rollout.policy_set:
             view = self._sets[rollout.name] = set_view_of(self._shelves, self._views, rollout)
             return view
@@ -122,7 +122,9 @@ class PolicyFleet:
             return SetWriter(self._hub, self._shelves, view)
         return HubWriter(self._hub, self._shelves, view)
 
-    def _observation(self, view: StagedView) -> PolicyObservation:
+    def _observation(self, view: StagedView | WaveView) -> PolicyObservation:
+        if isinstance(view, WaveView):
+            return observe_waves(view)
         if isinstance(view, SetView):
             return observe_set(self._views, view)
         named = [*view.members, *sorted(view.given.keys() - set(view.members))]
@@ -327,13 +329,11 @@ class PolicyFleet:
     async def any_view(self, partition: str, *, rewritten: bool = False) -> StagedView | WaveView:
         """One policy as it is now, whichever way it goes out; UserError says why it cannot."""
         rollout = await self.rollout(partition)
-        if rollout.stage is StageWay.WAVES:
-            return wave_view_of(self._shelves, rollout)
-        if rewritten and rollout.policy_set:
+        if not rewritten or rollout.stage is StageWay.WAVES:
+            return self._view_of(rollout)
+        if rollout.policy_set:
             return set_view_of(self._shelves, None, rollout)
-        if rewritten:
-            return view_of(self._shelves, rollout, rewritten=True)
-        return self._staged_view(rollout)
+        return view_of(self._shelves, rollout, rewritten=True)
 
     async def _seen(self, partition: str) -> StagedView | WaveView:
         """The same for a round, in which what people wrote wrong is a trouble of the outside."""
