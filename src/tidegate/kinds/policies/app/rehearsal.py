@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 
 import msgspec
 
-from tidegate.kinds.policies.core.revision import Fields, revision_of
+from tidegate.kinds.policies.core.revision import Fields
 from tidegate.kinds.policies.simulated.chronicle import Chronicle, told_story
 from tidegate.kinds.policies.simulated.hub_copy import CopiedHub, copy_hub
 from tidegate.kinds.policies.simulated.rehearsal import PolicyRehearsal
@@ -146,8 +146,8 @@ def _finished(rehearsal: PolicyRehearsal, seed: int) -> FinishedPolicies:
             policy=name,
             summary=each.latest.plan.summary.value if each.latest is not None else "",
             revisions={
-                label: revision_of(spec).name
-                for label, spec in rehearsal.script.policies[name].specs.items()
+                label: rehearsal.script.policies[name].revision(label)
+                for label in rehearsal.script.policies[name].specs
             },
             story=tuple(each.lines()),
             clusters=dict(had[name]),

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from tidegate.kinds.policies.core.names import own_placement, revision_map, wave_name
 from tidegate.kinds.policies.core.waves import StageWay
 from tidegate.kinds.policies.fleet import WORD, PolicyFleet
-from tidegate.kinds.policies.hub.set_view import SetView
+from tidegate.kinds.policies.hub.set_view import SetView, parts_of
 from tidegate.kinds.policies.hub.view import PolicyView
 from tidegate.kinds.policies.hub.wave_view import WaveView
 from tidegate.kinds.rollouts.core.world import Membership
@@ -93,7 +93,7 @@ async def plan_staging(fleet: PolicyFleet, names: tuple[str, ...] = ()) -> Polic
 def stage_plan(view: PolicyView | SetView) -> PolicyStagePlan:
     """How one policy, or one set, is staged."""
     rollout, wanted = view.rollout, view.revision_name
-    each = list(view.policies.values()) if isinstance(view, SetView) else [view]
+    each = list(parts_of(view).values())
     absent = all(one.root is None for one in each)
     return PolicyStagePlan(
         policy=rollout.name,

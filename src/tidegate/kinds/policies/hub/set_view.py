@@ -230,6 +230,11 @@ def set_view_of(shelves: HubShelves, views: PolicyViews | None, rollout: PolicyR
     return SetView(rollout, found, version_of(policy_set), kept)
 
 
+def parts_of(view: PolicyView | SetView) -> Mapping[str, PolicyView]:
+    """The policies of a set, or the one, by name."""
+    return view.policies if isinstance(view, SetView) else {view.rollout.policy: view}
+
+
 def member_names(shelves: HubShelves, rollout: PolicyRollout) -> list[str]:
     """The policies of a rollout as their replicas are called."""
     names = shelves.members(rollout.namespace, rollout.policy_set) or (rollout.policy,)

@@ -59,9 +59,9 @@ def placement_spec(scenario: PolicyScenario) -> dict[str, Any]:
     }
 
 
-def binding_fields(policy: str, placement: str) -> dict[str, Any]:
-    """A PlacementBinding of one policy."""
+def binding_fields(subject: str, placement: str, kind: str) -> dict[str, Any]:
+    """A PlacementBinding of one policy, or of one set."""
     return {
         "placementRef": {"apiGroup": OCM_CLUSTER, "kind": "Placement", "name": placement},
-        "subjects": [{"apiGroup": OCM_POLICY, "kind": "Policy", "name": policy}],
+        "subjects": [{"apiGroup": OCM_POLICY, "kind": kind, "name": subject}],
     }

@@ -13,11 +13,10 @@ import msgspec
 from tidegate.kinds.policies.core.names import CLUSTER_LABEL, POLICY_LABEL
 from tidegate.kinds.policies.core.revision import Fields, revision_of
 from tidegate.kinds.policies.core.waves import StageWay
-from tidegate.kinds.policies.fleet import WORD, PolicyFleet
-from tidegate.kinds.policies.hub.set_view import SetView
-from tidegate.kinds.policies.hub.view import PolicyView
+from tidegate.kinds.policies.fleet import WORD, PolicyFleet, StagedView
+from tidegate.kinds.policies.hub.set_view import SetView, parts_of
 from tidegate.kinds.policies.simulated.hub import SimulatedHub
-from tidegate.kinds.policies.simulated.script import StagedPolicy
+from tidegate.kinds.policies.simulated.staged_policy import StagedPolicy
 from tidegate.kinds.policies.wire.hub_doc import cluster_of, root_of
 from tidegate.kubernetes.port import (
     CONFIG_MAP,
@@ -80,32 +79,22 @@ async def copy_hub(hub: Cluster, names: Sequence[str], edited: Fields | None) ->
     )
 
 
-async def _views(fleet: PolicyFleet, names: Sequence[str]) -> dict[str, PolicyView]:
+async def _views(fleet: PolicyFleet, names: Sequence[str]) -> dict[str, StagedView]:
     known = [each.removeprefix(f"{WORD}/") for each in await fleet.partitions()]
     for name in names:
         if name not in known:
             raise NotFoundError("rollout of policy", name, nearest_or_all(name, known))
     chosen = names or [each for each in known if await _is_staged(fleet, each)]
-    found = {name: await _view(fleet, name) for name in chosen}
+    found = {name: await fleet.view(f"{WORD}/{name}") for name in chosen}
     if not found:
         what = "no rollout of revisions is declared on this hub"
         raise UserError((Problem("", what, "write a Rollout"),))
     return found
 
 
-async def _view(fleet: PolicyFleet, name: str) -> PolicyView:
-    view = await fleet.view(f"{WORD}/{name}")
-    if isinstance(view, SetView):
-        remedy = "name a rollout of one policy"
-        problem = Problem(name, "is a set, of which no edit can be rehearsed yet", remedy)
-        raise UserError((problem,))
-    return view
-
-
 async def _is_staged(fleet: PolicyFleet, name: str) -> bool:
-    """Whether revisions of one policy go out: of waves there is no edit to rehearse."""
-    rollout = await fleet.rollout(f"{WORD}/{name}")
-    return rollout.stage is StageWay.STAGED and not rollout.policy_set
+    """Whether revisions go out: waves are not edited, so that there is no edit to rehearse."""
+    return (await fleet.rollout(f"{WORD}/{name}")).stage is StageWay.STAGED
 
 
 async def _read(hub: Cluster) -> list[Object]:
@@ -126,15 +115,17 @@ async def _read(hub: Cluster) -> list[Object]:
     return [found for each in readings for found in each.objects]
 
 
-def _is_part(found: Object, views: Mapping[str, PolicyView], wanted: set[str]) -> bool:
+def _is_part(found: Object, views: Mapping[str, StagedView], wanted: set[str]) -> bool:
     """Whether an object is one of the policies that are rehearsed, or what they are for."""
     if found.kind == MANAGED_CLUSTER:
         return found.name in wanted
     rollouts = [view.rollout for view in views.values()]
     if found.kind == POLICY:
-        mine = {(each.namespace, each.policy) for each in rollouts}
-        mine |= {(each.source_namespace, each.source_name) for each in rollouts}
-        return root_of(found.document) in views or (found.namespace, found.name) in mine
+        each = [one.rollout for view in views.values() for one in parts_of(view).values()]
+        mine = {(one.namespace, one.policy) for one in each}
+        mine |= {(one.source_namespace, one.source_name) for one in each}
+        named = {one.name for one in each}
+        return root_of(found.document) in named or (found.namespace, found.name) in mine
     if found.kind == ROLLOUT:
         origin = f"rollout/{found.namespace}/{found.name}"
         return any(each.origin == origin for each in rollouts)
@@ -150,18 +141,26 @@ def _copied(found: Object) -> dict[str, Any]:
 
 
 def _staged(
-    objects: dict[Key, dict[str, Any]], name: str, view: PolicyView, edited: Fields | None
+    objects: dict[Key, dict[str, Any]], name: str, view: StagedView, edited: Fields | None
 ) -> StagedPolicy:
     """One policy on the stage; where all clusters have it, its next revision is written."""
-    rollout, spec = view.rollout, view.source.spec
-    specs: dict[str, Fields] = {NOW: spec}
-    upcoming = edited
-    if edited is None and _is_everywhere(view):
-        upcoming = _another(spec)
-    if upcoming is not None and revision_of(upcoming).name != view.revision.name:
+    rollout, parts = view.rollout, parts_of(view)
+    now: dict[str, Fields] = {each: one.source.spec for each, one in parts.items()}
+    specs = {NOW: now}
+    upcoming: dict[str, Fields] = dict(now)
+    if edited is not None:
+        if isinstance(view, SetView):
+            remedy = "leave --policy out, and all policies of it are edited"
+            raise UserError((Problem("--policy", f"{name} is a set", remedy),))
+        upcoming = dict.fromkeys(now, edited)
+    elif _is_everywhere(view):
+        upcoming = {each: _another(spec) for each, spec in now.items()}
+    changed = [e for e in now if revision_of(upcoming[e]).name != parts[e].revision_name]
+    if changed:
         specs[NEXT] = upcoming
-        key = (POLICY, rollout.source_namespace, rollout.source_name)
-        objects[key] = {**objects[key], "spec": deepcopy(dict(upcoming))}
+    for each in changed:
+        key = (POLICY, parts[each].rollout.source_namespace, parts[each].rollout.source_name)
+        objects[key] = {**objects[key], "spec": deepcopy(dict(upcoming[each]))}
     kind, _, place = rollout.origin.partition("/")
     namespace, _, own = place.partition("/")
     fields: dict[str, Any] = {}
@@ -170,19 +169,20 @@ def _staged(
     return StagedPolicy(
         name=name,
         namespace=rollout.namespace,
-        policy=rollout.policy,
-        source=(rollout.source_namespace, rollout.source_name),
+        policy=rollout.subject,
+        source=rollout.source_namespace,
         rollout=(namespace, own) if kind == "rollout" else ("", ""),
         fields=fields,
         specs=specs,
+        of=tuple(parts) if isinstance(view, SetView) else (),
     )
 
 
-def _is_everywhere(view: PolicyView) -> bool:
+def _is_everywhere(view: StagedView) -> bool:
     """Whether there is nothing to roll out."""
-    wanted = view.revision.name
+    wanted = view.revision_name
     if not view.staged:
-        return view.baseline is not None and view.baseline.name == wanted
+        return view.baseline_name == wanted
     return all(view.given.get(name) == wanted for name in view.members)
 
 

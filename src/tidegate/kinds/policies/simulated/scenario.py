@@ -88,7 +88,7 @@ class AgentManner(msgspec.Struct, frozen=True):
 
 
 class RehearsedPolicy(msgspec.Struct, frozen=True):
-    """A policy of a rehearsal."""
+    """A policy of a rehearsal, or a set of them."""
 
     name: str
     # Revisions; `has` is empty where no cluster has it.
@@ -96,6 +96,8 @@ class RehearsedPolicy(msgspec.Struct, frozen=True):
     wants: str
     version: str | None
     rollout: Mapping[str, Any]
+    # The policies of a set, each with the same revisions; empty: it is one policy.
+    of: tuple[str, ...] = ()
 
 
 class ExpectedStory(msgspec.Struct, frozen=True):

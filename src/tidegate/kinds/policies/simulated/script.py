@@ -7,12 +7,10 @@ from typing import Any
 import msgspec
 
 from tidegate.journal.facts import Asked, Verb
-from tidegate.kinds.policies.core.names import POLICY_VERSION, full_name
-from tidegate.kinds.policies.core.revision import Fields, revision_of
-from tidegate.kinds.policies.core.waves import StageWay, content_of, enforced, informed
+from tidegate.kinds.policies.core.names import POLICY_VERSION
+from tidegate.kinds.policies.core.revision import revision_of
 from tidegate.kinds.policies.simulated.author import (
     binding_fields,
-    made_up_spec,
     objects_in,
     placement_spec,
 )
@@ -25,9 +23,10 @@ from tidegate.kinds.policies.simulated.scenario import (
     PolicyVerb,
 )
 from tidegate.kinds.policies.simulated.stage import RehearsalStage
+from tidegate.kinds.policies.simulated.staged_policy import StagedPolicy, staged_policies
 from tidegate.kinds.rollouts.core.explain.table import state_word
 from tidegate.kinds.rollouts.simulated.run import SimulatedStep
-from tidegate.kubernetes.port import PLACEMENT, PLACEMENT_BINDING, POLICY, ROLLOUT
+from tidegate.kubernetes.port import PLACEMENT, PLACEMENT_BINDING, POLICY, POLICY_SET, ROLLOUT
 from tidegate.model.time import Duration, Instant
 
 _PLACEMENT = "fleet"
@@ -51,37 +50,6 @@ _TOLD = {
 }
 
 
-class StagedPolicy(msgspec.Struct):
-    """A policy on the stage, as its author and its operators have it now."""
-
-    # As the story calls it.
-    name: str
-    namespace: str
-    policy: str
-    source: tuple[str, str]
-    rollout: tuple[str, str]
-    fields: dict[str, Any]
-    specs: dict[str, Fields]
-
-    @property
-    def partition(self) -> str:
-        """The policy as the engine calls it."""
-        return f"policies/{full_name(self.namespace, self.policy)}"
-
-    @property
-    def labels(self) -> dict[str, str]:
-        """The names of revisions on the hub, and those that the story has for them."""
-        found = {revision_of(spec).name: label for label, spec in self.specs.items()}
-        for label, spec in self.specs.items():
-            content = content_of({self.policy: spec})
-            found |= {enforced(content): f"enforce {label}", informed(content): f"inform {label}"}
-        return found
-
-    def label(self, revision: str) -> str:
-        """A revision as the story calls it."""
-        return self.labels.get(revision, revision)
-
-
 class Script:
     """The events of a rehearsal, and the stage they happen on."""
 
@@ -99,7 +67,7 @@ class Script:
         self._seed = seed
         # A command about a policy; and an event in words, and of which policy (empty: all).
         self._ask, self._tell = ask, tell
-        self.policies = {each.name: each for each in _staged(scenario)}
+        self.policies = {each.name: each for each in staged_policies(scenario)}
         self._labels: dict[str, dict[str, str]] = {}
         self._manners: dict[str, AgentManner] = {}
         self._ahead = list(enumerate(scenario.events))
@@ -122,15 +90,15 @@ class Script:
             for cluster in group.clusters:
                 await self._join(cluster, group.name, group.labels)
         if scenario.groups:
-            spec = placement_spec(scenario)
-            await self._stage.write(PLACEMENT, scenario.namespace, _PLACEMENT, spec=spec)
+            chosen = placement_spec(scenario)
+            await self._stage.write(PLACEMENT, scenario.namespace, _PLACEMENT, spec=chosen)
         for each in scenario.policies:
             policy = self.policies[each.name]
-            fields = binding_fields(policy.policy, _PLACEMENT)
+            fields = binding_fields(policy.policy, _PLACEMENT, "PolicySet" if each.of else "Policy")
             await self._stage.write(PLACEMENT_BINDING, policy.namespace, policy.policy, **fields)
-            if each.has:
-                spec = dict(policy.specs[each.has])
-                await self._stage.write(POLICY, policy.namespace, policy.policy, spec=spec)
+            await self._write_set(policy, None)
+            for name, spec in (policy.specs[each.has] if each.has else {}).items():
+                await self._stage.write(POLICY, policy.namespace, name, spec=dict(spec))
 
     async def declare(self) -> None:
         """The policies that their authors want, and their rollouts; agents behave as they do."""
@@ -179,7 +147,11 @@ class Script:
         """The revisions of a policy that a cluster really had, in order."""
         policy, found = self.policies[name], list[str]()
         for content in self._stage.applied(self.own(cluster)):
-            labels = [k for k, spec in policy.specs.items() if content in list(objects_in(spec))]
+            labels = [
+                label
+                for label, specs in policy.specs.items()
+                if any(content in list(objects_in(spec)) for spec in specs.values())
+            ]
             if labels and found[-1:] != labels[:1]:
                 found.append(labels[0])
         return found
@@ -299,8 +271,8 @@ class Script:
         fails = dict(manner.fails)
         for policy in self.policies.values():
             for label, why in manner.fails.items():
-                if label in policy.specs:
-                    fails[revision_of(policy.specs[label]).name] = why
+                for spec in policy.specs.get(label, {}).values():
+                    fails[revision_of(spec).name] = why
         return msgspec.structs.replace(manner, answer_min=after, answer_max=after, fails=fails)
 
     async def _behave(self, cluster: str, manner: AgentManner) -> None:
@@ -309,37 +281,20 @@ class Script:
 
     async def _revise(self, policy: StagedPolicy, revision: str, version: str | None) -> None:
         notes = {"annotations": {POLICY_VERSION: version}} if version is not None else {}
-        spec = dict(policy.specs[revision])
-        await self._stage.write(POLICY, *policy.source, spec=spec, metadata=notes)
+        for name, spec in policy.specs[revision].items():
+            await self._stage.write(POLICY, policy.source, name, spec=dict(spec), metadata=notes)
+        if version is not None:
+            await self._write_set(policy, version)
+
+    async def _write_set(self, policy: StagedPolicy, version: str | None) -> None:
+        """The PolicySet, where it is one; a version of it is that of the set."""
+        notes = {"annotations": {POLICY_VERSION: version}} if version is not None else {}
+        if policy.of:
+            spec, place = {"policies": list(policy.of)}, (policy.namespace, policy.policy)
+            await self._stage.write(POLICY_SET, *place, spec=spec, metadata=notes)
 
     async def _declare(self, policy: StagedPolicy) -> None:
         await self._stage.write(ROLLOUT, *policy.rollout, spec=dict(policy.fields))
-
-
-def _staged(scenario: PolicyScenario) -> Iterator[StagedPolicy]:
-    for each in scenario.policies:
-        name = scenario.prefix + each.name
-        waves = each.rollout.get("stage") == StageWay.WAVES.value
-        # What is enforced in waves is the root itself.
-        home = scenario.namespace if waves else scenario.source
-        named = {"policy": name} if waves else {"policy": name, "source": {"namespace": home}}
-        labels = dict.fromkeys([each.has, each.wants])
-        mine = (e for e in scenario.events if e.policy == each.name)
-        labels |= dict.fromkeys(e.names[0] for e in mine if e.verb is PolicyVerb.REVISE)
-        yield StagedPolicy(
-            name=each.name,
-            namespace=scenario.namespace,
-            policy=name,
-            source=(home, name),
-            rollout=(scenario.namespace, name),
-            fields={**named, **each.rollout},
-            specs={
-                label: scenario.revisions.get(label)
-                or made_up_spec(name, label, "inform" if waves else "enforce")
-                for label in labels
-                if label
-            },
-        )
 
 
 def told_of(event: PolicyEvent) -> str:

@@ -125,24 +125,26 @@ def _policies(reader: Reader) -> tuple[RehearsedPolicy, ...]:
             each.problems.add(each.at("name"), "missing", "name the policy")
         if not wants:
             each.problems.add(each.at("wants"), "missing", "write the revision that is wanted")
-        rollout = each.raw("rollout")
+        rollout, of = each.raw("rollout"), tuple(each.texts("policySet"))
         if not isinstance(rollout, dict):
             each.problems.add(
                 each.at("rollout"), f"{shown(rollout)} is no spec", "write that of a Rollout"
             )
             rollout = {}
         else:
-            _check_rollout(each.at("rollout"), rollout, reader.problems)
-        found.append(RehearsedPolicy(name, has, wants, each.text("version"), rollout))
+            _check_rollout(each.at("rollout"), rollout, reader.problems, is_set=bool(of))
+        found.append(RehearsedPolicy(name, has, wants, each.text("version"), rollout, of))
         each.close()
     return tuple(found)
 
 
-def _check_rollout(path: str, fields: Mapping[str, Any], problems: Problems) -> None:
+def _check_rollout(
+    path: str, fields: Mapping[str, Any], problems: Problems, *, is_set: bool
+) -> None:
     """What is wrong with the spec of a Rollout, with its place in the rehearsal."""
     own = Problems()
     source = {} if fields.get("stage") == StageWay.WAVES.value else {"source": {"namespace": "b"}}
-    spec = {"policy": "a", **source, **fields}
+    spec = {"policySet" if is_set else "policy": "a", **source, **fields}
     read_policy_rollout({"metadata": {"namespace": "c", "name": "a"}, "spec": spec}, own)
     for each in own.errors:
         problems.add(f"{path}.{each.path.removeprefix('spec.')}", each.message, each.remedy)
