@@ -161,6 +161,35 @@ def test_a_pointer_that_a_person_moves_is_put_back() -> None:
     assert no_object_was_deleted(play(story))
 
 
+def test_a_pointer_that_a_person_moves_while_it_is_written_is_not_overwritten_unseen() -> None:
+    """The write is refused; the next look sees it, says so, and the cluster is put back."""
+
+    async def story(stage: HubStage, worker: Worker) -> None:
+        await worker.live(60 * MINUTE)
+        old = pointer(stage, "dev-1")
+        stage.write("2")
+        seen: list[str] = []
+
+        def call(name: str) -> None:
+            # Between what was read and what is written.
+            if name == "set entries" and not seen:
+                seen.append(pointer(stage, "dev-1"))
+                point(stage, "dev-1", "moved")
+
+        stage.hub.api.fault = call
+        await worker.round()
+        assert seen == [old]
+        assert pointer(stage, "dev-1") == "moved"
+        result = await worker.round()
+        assert result.troubles["drift of dev-1"] == "its pointer was moved to moved, by another"
+        await worker.live(60 * MINUTE)
+        assert worker.summary() == "Succeeded"
+        assert set(stage.values().values()) == {"2"}
+        assert any(reason == "DriftPutBack" for reason, _ in stage.events())
+
+    play(story)
+
+
 def test_a_pointer_that_a_person_moves_too_early_counts_for_nothing() -> None:
     """The cluster waits for its turn like the others of its group."""
 
