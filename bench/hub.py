@@ -295,8 +295,7 @@ class Worker:
 
     def cpu_s(self) -> float:
         """What it has used of the CPU."""
-        fields = Path(f"/proc/{self._process.pid}/stat").read_text().rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        return cpu_of(self._process.pid)
 
     def megabytes(self, what: str = "VmRSS") -> float:
         """What it holds (VmRSS), or held at most (VmHWM)."""
@@ -304,6 +303,12 @@ class Worker:
             if line.startswith(what):
                 return int(line.split()[1]) / 1024
         return 0.0
+
+
+def cpu_of(pid: int) -> float:
+    """Seconds of CPU that a process has used."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 @contextmanager

@@ -25,6 +25,7 @@ from msgspec.structs import replace
 
 from bench.hub import PATIENCE_S, ROLLOUTS, WORKS, Call, HubBench, adopt, worker
 from bench.hub_agents import WORK, Agents
+from bench.pointer_cost import PointerRow, measure_pointers, pointer_table
 from bench.policy_scale import (
     Estate,
     ScaleRow,
@@ -105,9 +106,10 @@ def run(effort: Effort, say: Callable[[str], None]) -> Report:
     say("policies: starting a hub")
     with tempfile.TemporaryDirectory() as folder, kubernetes(programs, Path(folder)) as servers:
         bench = HubBench(servers, hub, Path(folder))
-        rows, large = asyncio.run(_measure(bench, servers.etcd.url, Path(folder), sizes, say))
+        measured = asyncio.run(_measure(bench, servers.etcd.url, Path(folder), sizes, say))
+    rows, large, pointers = measured
     tables = [_table(rows), _latency_table(rows), start_table(large), edit_table(large)]
-    return Report([*rows, *large], tables)
+    return Report([*rows, *large, *pointers], [*tables, pointer_table(pointers)])
 
 
 async def _measure(
@@ -116,13 +118,15 @@ async def _measure(
     folder: Path,
     sizes: tuple[tuple[int, int, int], ...],
     say: Callable[[str], None],
-) -> tuple[list[Row], list[ScaleRow]]:
+) -> tuple[list[Row], list[ScaleRow], list[PointerRow]]:
     agents = Agents(bench.plane.access())
     rows: list[Row] = []
     large: list[ScaleRow] = []
     fleets: list[Fleet] = []
     try:
         await bench.define()
+        say("policies: what a pointer costs the server")
+        pointers = await measure_pointers(bench)
         await agents.start()
         for clusters, groups, passes in sizes:
             fleet = await _prepare(bench, agents, folder, clusters, groups, say)
@@ -143,7 +147,7 @@ async def _measure(
     finally:
         await agents.stop()
         await bench.close()
-    return rows, large
+    return rows, large, pointers
 
 
 async def _prepare(

@@ -115,6 +115,12 @@ class Process:
             )
         self._guard.watch(self._running.pid)
 
+    @property
+    def pid(self) -> int:
+        """The process that runs now."""
+        assert self._running is not None
+        return self._running.pid
+
     def kill(self) -> None:
         """Without a word to it."""
         assert self._running is not None
