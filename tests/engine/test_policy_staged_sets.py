@@ -15,6 +15,7 @@ from tidegate.kinds.policies.app.stage_plan import plan_staging
 from tidegate.kinds.policies.wire.hub_doc import replica_of
 from tidegate.kubernetes.port import CONFIG_MAP, PLACEMENT, POLICY, ROLLOUT
 from tidegate.model.errors import StaleError
+from tidegate.model.time import SECOND, Instant
 
 PARTITION = "policies/policies.all"
 DEV = {"dev-1", "dev-2"}
@@ -92,6 +93,37 @@ def test_an_edit_of_one_policy_is_a_revision_of_the_set() -> None:
     assert not any(agent.deleted for agent in stage.hub.agents.values())
     for agent in stage.hub.agents.values():
         assert [name for _, name, _ in agent.applied].count("ConfigMap/web") == 1
+
+
+def test_policies_that_are_written_one_after_the_other_go_out_together() -> None:
+    """What is there in between goes to no cluster, nor after a start in that moment."""
+    stage = adopted()
+
+    async def story(_: HubStage, __: Worker) -> None:
+        worker = stage.start(PARTITION)
+        await worker.fleet.adopt(PARTITION)
+        await worker.live(60 * MINUTE)
+        stage.write_member("web", "2")
+        result = await worker.round()
+        assert result.recheck_at == Instant(stage.clock.at + 10 * SECOND)
+        stage.pass_time(8)
+        await worker.round()
+        stage.pass_time(11)
+        worker = stage.start(PARTITION)
+        await worker.round()
+        stage.pass_time(8)
+        assert not (await worker.round()).done
+        stage.write_member("db", "2")
+        await worker.round()
+        stage.pass_time(8)
+        assert not (await worker.round()).done
+        await worker.live(60 * MINUTE)
+        assert worker.summary() == "Succeeded"
+
+    play(story, stage)
+    assert set(stage.all_values().values()) == {("2", "2")}
+    kept = [key[2] for key, _ in stage.hub.api.listed(CONFIG_MAP, "policies")]
+    assert sum(name.startswith("all-rev-") for name in kept) == 2
 
 
 def test_one_write_gives_a_cluster_all_policies_of_a_set() -> None:

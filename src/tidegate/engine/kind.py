@@ -312,6 +312,10 @@ class Kind(Generic[S, W, P, O]):
         """The facts in which a reading differs from what is known, each with its moment."""
         raise NotImplementedError
 
+    def look_at(self, state: S) -> Instant | None:  # noqa: ARG002
+        """When what was read means something else by time alone; None: never."""
+        return None
+
     def acts_until(self, seen: O) -> Instant | None:  # noqa: ARG002
         """Until when a reading is fresh enough to be acted on; None: for this round."""
         return None

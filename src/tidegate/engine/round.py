@@ -189,7 +189,9 @@ class Round:
             )
         return RoundResult(
             partition=part.partition,
-            recheck_at=_first(record.recheck_at, part.rules.retry_at(part.state)),
+            recheck_at=_first(
+                record.recheck_at, part.rules.retry_at(part.state), self.kind.look_at(part.state)
+            ),
             world=world,
             plan=plan,
             record=record,

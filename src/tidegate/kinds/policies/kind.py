@@ -16,7 +16,7 @@ from tidegate.kinds.policies.core.memory import (
     put_back,
     weighed,
 )
-from tidegate.kinds.policies.core.requests import new_requests
+from tidegate.kinds.policies.core.requests import NOTHING, new_requests
 from tidegate.kinds.policies.core.revision import Fields
 from tidegate.kinds.policies.fleet import WORD, PolicyFleet, PolicyRefusedError
 from tidegate.kinds.policies.observation import PolicyObservation
@@ -48,6 +48,8 @@ if TYPE_CHECKING:
 
 # While only numbers change, an object is written no more often: clusters answer one by one.
 STATUS_EVERY = Duration(SECOND)
+# So long after the last edit of a policy of a set, its author has written all that go together.
+SETTLED = Duration(10 * SECOND)
 # What a worker calls the status, where it cannot be written.
 STATUS = "status of the Rollout"
 
@@ -69,6 +71,8 @@ class PolicyKind(RolloutKind):
         self._missed: defaultdict[str, dict[str, Instant]] = defaultdict(dict)
         # What others moved or took away, by policy and cluster, until it is put back.
         self._undone: defaultdict[str, dict[str, str]] = defaultdict(dict)
+        # By set, the revision that its author may still be writing at, and since when it is seen.
+        self._written: dict[str, tuple[str | None, Instant]] = {}
         # What is wrong with the pointers that are moved now, by policy, for people to see.
         self._strays: dict[str, dict[str, str]] = {}
 
@@ -77,6 +81,7 @@ class PolicyKind(RolloutKind):
     ) -> Sequence[tuple[Instant, Fact]]:
         """What differs from what is known, and what its document asks for anew."""
         assert isinstance(seen, PolicyObservation)
+        seen = self._settled(state, seen, now)
         known, declared = state.declared, seen.declared
         before = known.groups if known is not None else ()
         kept = seen.offline
@@ -103,6 +108,38 @@ class PolicyKind(RolloutKind):
         )
         # Asked last: what a request is about has to be declared by then.
         return [*super().news(state, weighed_seen, now), *((now, fact) for fact in asked)]
+
+    def look_at(self, state: RolloutState) -> Instant | None:
+        """When the author of a set will have written all that go together."""
+        written = self._written.get(state.declared.origin if state.declared is not None else "")
+        return Instant(written[1] + SETTLED) if written is not None else None
+
+    def _settled(
+        self, state: RolloutState, seen: PolicyObservation, now: Instant
+    ) -> PolicyObservation:
+        """A reading in which a set wants what it did, while its author may still be writing.
+
+        Policies of one commit come one after the other: what is there in between is no revision
+        that anyone meant.
+        """
+        known, declared = state.declared, seen.declared
+        if not seen.several or known is None or declared.revision in (None, known.revision):
+            self._written.pop(declared.origin, None)
+            return seen
+        revision, since = self._written.get(declared.origin, (None, now))
+        since = since if revision == declared.revision else now
+        if now >= since + SETTLED:
+            self._written.pop(declared.origin, None)
+            return seen
+        self._written[declared.origin] = (declared.revision, since)
+        paused = declared.requests.paused if declared.requests is not None else False
+        before = replace(
+            declared,
+            revision=known.revision,
+            last_good=known.last_good,
+            requests=replace(known.requests or NOTHING, paused=paused),
+        )
+        return replace(seen, declared=before)
 
     def _groups(
         self,

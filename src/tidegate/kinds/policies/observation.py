@@ -26,6 +26,8 @@ class PolicyObservation(Observation, frozen=True):
     staged: bool = False
     # Whether a pointer that another moved is left where it is.
     leaves_drift: bool = False
+    # Whether its author writes several policies, one after the other.
+    several: bool = False
 
 
 def observation_of(
@@ -38,6 +40,7 @@ def observation_of(
     staged: bool = False,
     leaves_drift: bool = False,
     author: str = "",
+    several: bool = False,
 ) -> PolicyObservation:
     """What is declared of a policy or a set, and what every named cluster reports of it."""
     rollout = view.rollout
@@ -71,4 +74,5 @@ def observation_of(
         stable=rollout.membership is GroupKeeping.STABLE,
         staged=staged,
         leaves_drift=leaves_drift,
+        several=several,
     )
