@@ -7,6 +7,7 @@ import yaml
 
 from tests.command import tidegate
 from tests.hub_stage import PARTITION, HubStage, strategy
+from tests.policies import spec
 from tests.served_hub import served_hub
 from tests.wave_stage import StagedSetStage, WaveStage
 from tidegate.kubernetes.port import POLICY
@@ -125,6 +126,12 @@ def test_a_set_is_planned_compared_and_rolled_out_as_one(tmp_path: Path) -> None
         rehearsed = tidegate("simulate", "policies", *common[:2], "policies.all", cwd=tmp_path)
         assert rehearsed.returncode == 0, rehearsed.stderr
         assert "Succeeded after 15s · 3 of 3 done" in rehearsed.stdout
+        edited = tmp_path / "edited.yaml"
+        edited.write_text(yaml.safe_dump({"kind": "Policy", "spec": spec()}))
+        one = ("--policy", str(edited))
+        refused = tidegate("simulate", "policies", *common[:2], "policies.all", *one, cwd=tmp_path)
+        assert refused.returncode == 2
+        assert "--policy: policies.all is a set" in refused.stderr
 
 
 def test_the_definition_is_printed() -> None:
