@@ -11,6 +11,7 @@ from tests.hub_stage import (
     HubStage,
     Worker,
     adopted,
+    first_given,
     play,
     snapshot,
 )
@@ -139,6 +140,29 @@ def test_the_group_order_turned_round_in_the_middle_deletes_nothing() -> None:
         }
 
     assert no_object_was_deleted(play(story))
+
+
+def test_a_rollout_that_failed_and_goes_on_keeps_the_order_of_its_groups() -> None:
+    """It is not over: an agent that answers late, or a retry, has it go on where it was."""
+
+    async def story(stage: HubStage, worker: Worker) -> None:
+        await worker.live(60 * MINUTE)
+        for name in ("dev-1", "dev-2"):
+            stage.hub.agents[name].silent = True
+        stage.write("2")
+        await worker.live(60 * MINUTE)
+        assert worker.summary() == "Failed"
+        stage.group(*reversed(GROUPS))
+        await worker.live(60 * MINUTE)
+        assert set(stage.values().values()) == {"1"}
+        for name in ("dev-1", "dev-2"):
+            stage.hub.agents[name].silent = False
+        await worker.live(120 * MINUTE)
+        assert worker.summary() == "Succeeded"
+
+    stage = play(story)
+    at = first_given(stage, "2")
+    assert max(at[f"dev-{each}"] for each in (1, 2)) < at["stage-1"] < at["prod-1"]
 
 
 def test_a_pointer_that_a_person_moves_is_put_back() -> None:

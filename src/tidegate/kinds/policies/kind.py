@@ -341,4 +341,6 @@ def _may_reorder(state: RolloutState, declared: RolloutDeclared) -> bool:
     return state.summary not in _UNDER_WAY
 
 
-_UNDER_WAY = frozenset((Summary.WAITING, Summary.PROGRESSING, Summary.PAUSED))
+# One that failed goes on with a retry, or once an agent answers after all: then the clusters that
+# are next must not be others than before.
+_UNDER_WAY = frozenset((Summary.WAITING, Summary.PROGRESSING, Summary.PAUSED, Summary.FAILED))
