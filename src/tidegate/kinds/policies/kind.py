@@ -137,6 +137,7 @@ class PolicyKind(RolloutKind):
             declared,
             revision=known.revision,
             last_good=known.last_good,
+            author=known.author,
             requests=replace(known.requests or NOTHING, paused=paused),
         )
         return replace(seen, declared=before)

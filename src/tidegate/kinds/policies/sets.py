@@ -23,6 +23,7 @@ def observe_set(views: PolicyViews, view: SetView) -> PolicyObservation:
         view.reports(each),
         staged=view.staged,
         leaves_drift=view.rollout.on_drift is OnDrift.LEAVE,
+        author=view.author,
         several=True,
     )
 

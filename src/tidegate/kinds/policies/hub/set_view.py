@@ -90,6 +90,12 @@ class SetView(msgspec.Struct, frozen=True):
         return tuple(dict.fromkeys(found))
 
     @property
+    def author(self) -> str:
+        """The person who proposed what all of them say; empty: not known, or several did."""
+        found = {each.author for each in self.policies.values()}
+        return found.pop() if len(found) == 1 else ""
+
+    @property
     def staged(self) -> bool:
         """Whether every root looks its content up by pointers."""
         return all(each.staged for each in self.policies.values())
