@@ -86,7 +86,7 @@ def test_facts_have_names() -> None:
 
 def test_the_remedy_names_what_it_is_for() -> None:
     """What opens an approval gate is an approval of that very group."""
-    assert opens(verdict(RolloutReason.ApprovalMissing, "prod")) == "`approve` prod"
+    assert opens(verdict(RolloutReason.ApprovalMissing, "prod")) == "`approve --group prod`"
 
 
 def test_a_moment_is_reported_with_how_far_off_it_is() -> None:

@@ -206,7 +206,7 @@ class BrakeReason(Reason):
         _WAIT,
         "{approval}: {given} of {quorum} for {revision}",
         (("approval", _N), ("given", _C), ("quorum", _C), ("revision", _N), ("who", _NS)),
-        "`approve` {revision}",
+        "`approve --gate {approval}` for {revision}",
     )
     Rejected = Entry(
         Gate.APPROVAL,

@@ -109,14 +109,18 @@ class RolloutReason(Reason):
         Gate.APPROVAL, _PASS, "{group} is mandatory, which counts as approved", (("group", _N),)
     )
     ApprovalMissing = Entry(
-        Gate.APPROVAL, _WAIT, "{group} is not approved", (("group", _N),), "`approve` {group}"
+        Gate.APPROVAL,
+        _WAIT,
+        "{group} is not approved",
+        (("group", _N),),
+        "`approve --group {group}`",
     )
     ApprovedForOtherRevision = Entry(
         Gate.APPROVAL,
         _WAIT,
         "{group} was approved for {given}, not for {revision}",
         (("group", _N), ("given", _N), ("revision", _N)),
-        "`approve` {group} for {revision}",
+        "`approve --group {group}` for {revision}",
     )
     SlotFree = Entry(
         Gate.SLOTS,
