@@ -7,7 +7,7 @@ import subprocess
 import sys
 import threading
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -24,6 +24,7 @@ from tidegate.store.client.database_address import open_archive
 
 ROOT = Path(__file__).parents[2]
 DEMO = ROOT / "examples" / "demo.yaml"
+INSTALLED = (sys.executable, "-m", "tidegate")
 
 
 class Served:
@@ -63,13 +64,14 @@ class Served:
 
 
 @contextmanager
-def serving(folder: Path, *args: str, **env: str) -> Iterator[Served]:
+def serving(
+    folder: Path, *args: str, program: Sequence[str] = INSTALLED, **env: str
+) -> Iterator[Served]:
     """Serve the demo on a free port, in a folder of its own."""
     clean = {name: value for name, value in os.environ.items() if "TIDEGATE" not in name}
     clean |= {"XDG_CONFIG_HOME": str(folder)}
-    command = [sys.executable, "-m", "tidegate", "serve", "--listen", "127.0.0.1:0"]
     process = subprocess.Popen(
-        [*command, "--scenario", str(DEMO), *args],
+        [*program, "serve", "--listen", "127.0.0.1:0", "--scenario", str(DEMO), *args],
         cwd=folder,
         env={**clean, **env},
         stderr=subprocess.PIPE,
