@@ -132,6 +132,8 @@ COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --gene
 lock: $(READY)
 	$(COMPILE) --group pyproject.toml:bootstrap --output-file requirements/uv.txt
 	$(COMPILE) pyproject.toml --output-file requirements/runtime.txt
+	$(COMPILE) pyproject.toml --extra postgres --constraints requirements/runtime.txt \
+	    --output-file requirements/image.txt
 	$(COMPILE) pyproject.toml --all-extras --group dev --constraints requirements/runtime.txt \
 	    --output-file requirements/dev.txt
 

@@ -1,4 +1,4 @@
-"""The wheel is the whole program: installed in a fresh environment, it runs without a build step."""
+"""The wheel is the whole program: in a fresh environment it runs without a build step."""
 
 import zipfile
 from pathlib import Path
