@@ -20,7 +20,7 @@ FORTNIGHT := $(BIN)/tidegate simulate upgrades examples/fortnight.yaml --save de
 
 .DEFAULT_GOAL := help
 .SUFFIXES:
-.PHONY: help setup demo test check bench e2e sim docs lock clean
+.PHONY: help setup demo test check bench e2e image sim docs lock clean
 
 define HELP
 make setup   install Tidegate and its tools into $(VENV) (the other targets do it by themselves)
@@ -29,6 +29,7 @@ make test    every test but the end-to-end ones        ARGS="-k soak"
 make check   formatting, lint, types, layers
 make bench   how fast it decides                       ARGS=...
 make e2e     end to end with the real parts            ARGS=...
+make image   the container image, into build/image (as root, on Debian and its kin)
 make sim     seeded simulation, all laws at full size  SEEDS=$(SEEDS) STATES=$(STATES) LOOPS=$(LOOPS) UPGRADES=$(UPGRADES) SHARDS=$(SHARDS)
 make docs    regenerate the reference pages
 make lock    pin and hash the requirements again       LOCK_ARGS=--upgrade
@@ -101,13 +102,17 @@ check: $(READY)
 	printf '\ncheck: all good\n'
 
 # Who asks for the real parts wants to know if one is missing. A Kubernetes, an Open Cluster Management
-# hub, a Dex and a Gitea are built once a machine.
+# hub, a Dex, a Gitea and a helm are built once a machine.
 e2e: $(READY)
 	@dev/kube/build >/dev/null || :
 	@dev/hub/build >/dev/null || :
 	@dev/dex/build >/dev/null || :
 	@dev/gitea/build >/dev/null || :
+	@dev/helm/build >/dev/null || :
 	TIDEGATE_REAL=required $(BIN)/python -m pytest -m 'e2e or real' tests/e2e tests/real tests/contract $(ARGS)
+
+image: $(READY)
+	dev/image/build
 
 # What is drawn, in large numbers; then the laws, crashes and kills at their full sizes.
 LARGE := tests/property tests/sim tests/kills tests/engine/test_crashes.py \
