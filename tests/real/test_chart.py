@@ -26,6 +26,7 @@ from tests.real.chart import (
 )
 from tests.real.kube import ADMIN, ROOT, ControlPlane, Kubernetes
 from tidegate import __version__
+from tidegate.kubernetes.client.access import read_access
 
 pytestmark = REAL
 IMMUTABLE = ROOT / "tests/golden/chart.immutable.yaml"
@@ -178,6 +179,25 @@ def test_every_setting_of_the_chart_is_one_of_the_program(tmp_path: Path) -> Non
                 file.write_text(each["data"]["tidegate.yaml"], encoding="utf-8")
                 done = tidegate("config", "view", "--config", str(file), cwd=tmp_path)
                 assert (done.returncode, done.stderr) == (0, ""), done.stderr
+
+
+def test_the_hub_is_this_cluster_by_the_account_of_the_pod(tmp_path: Path) -> None:
+    """The kubeconfig of the chart is one that we read; its token is read again as it changes."""
+    documents = rendered("--set", "kinds.policies.enabled=true")
+    data = one(documents, "ConfigMap", f"{RELEASE}-tidegate")["data"]
+    (tmp_path / "ca.crt").write_text("a certificate", encoding="utf-8")
+    (tmp_path / "token").write_text("a token", encoding="utf-8")
+    file = tmp_path / "in-cluster.kubeconfig"
+    mounted = "/var/run/secrets/kubernetes.io/serviceaccount"
+    file.write_text(data[file.name].replace(mounted, str(tmp_path)), encoding="utf-8")
+    access = read_access(files=str(file))
+    assert access.server == "https://kubernetes.default.svc"
+    assert (access.ca, access.token_file) == ("a certificate", str(tmp_path / "token"))
+    settings = yaml.safe_load(data["tidegate.yaml"])
+    assert settings["hub"] == f"/etc/tidegate/config/{file.name}"
+    pod = one(documents, "StatefulSet")["spec"]["template"]["spec"]
+    mounts = {each["name"]: each["mountPath"] for each in pod["containers"][0]["volumeMounts"]}
+    assert mounts["config"] == "/etc/tidegate/config"
 
 
 # Upgrades
