@@ -3,9 +3,10 @@
 import json
 import os
 import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -22,6 +23,8 @@ BUILD_TIMEOUT_S = 500
 _BUILD = ROOT / "dev/image/build"
 # What the image says of how it is run; what runc is told is made from it.
 _MADE = "made.json"
+# What a container sees in /mnt unless a test has something else to show it.
+_EXAMPLES = ROOT / "examples"
 
 
 def needed_programs() -> None:
@@ -66,7 +69,9 @@ class Container:
         os.chown(self.volume, UID, UID)
         self.made: dict[str, Any] = json.loads((bundle / _MADE).read_bytes())
 
-    def write(self, arguments: Sequence[str], settings: dict[str, str]) -> None:
+    def write(
+        self, arguments: Sequence[str], settings: Mapping[str, str], config_folder: Path
+    ) -> None:
         """How it is run next: as the chart has it, on the network of this machine."""
         config = json.loads(json.dumps(self.made))
         config["root"]["readonly"] = True
@@ -86,7 +91,7 @@ class Container:
         config["mounts"] += [
             tmp,
             _bound(self.volume, "/var/lib/tidegate", "rw"),
-            _bound(ROOT / "examples", "/mnt", "ro"),
+            _bound(config_folder, "/mnt", "ro"),
         ]
         (self.bundle / "config.json").write_text(json.dumps(config), encoding="utf-8")
 
@@ -97,16 +102,22 @@ class Container:
 
     def ran(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         """What a command in it prints."""
-        self.write(arguments, {})
+        self.write(arguments, {}, _EXAMPLES)
         return subprocess.run(
             self.command("one"), capture_output=True, text=True, check=False, timeout=PATIENCE_S
         )
 
     @contextmanager
-    def serving(self, *arguments: str) -> Iterator[Served]:
+    def serving(
+        self,
+        *arguments: str,
+        settings: Mapping[str, str] = MappingProxyType({}),
+        config_folder: Path = _EXAMPLES,
+    ) -> Iterator[Served]:
         """It serves as it does by default, on loopback; the address is that of its API."""
-        settings = {"TIDEGATE_LISTEN": "127.0.0.1:0", "TIDEGATE_PROBES": "127.0.0.1:0"}
-        self.write([*self.made["process"]["args"], *arguments], settings)
+        local = {"TIDEGATE_LISTEN": "127.0.0.1:0", "TIDEGATE_PROBES": "127.0.0.1:0"}
+        words = [*self.made["process"]["args"], *arguments]
+        self.write(words, {**settings, **local}, config_folder)
         process = subprocess.Popen(
             self.command("service"), stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )

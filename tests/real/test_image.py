@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.fixtures.journals import reading
+from tests.real.chart import RELEASE, one, rendered
 from tests.real.image import UID, Container, built, needed_programs, unpacked
 from tidegate import __version__
 
@@ -115,6 +116,29 @@ def test_it_serves_takes_a_token_stops_on_term_and_goes_on(container: Container)
             assert time.monotonic() - began < STOP_S
     verified = container.ran("/usr/local/bin/tidegate", "journal", "verify")
     assert verified.returncode == 0, verified.stdout + verified.stderr
+
+
+def test_it_runs_as_the_chart_has_it_run(container: Container, tmp_path: Path) -> None:
+    """With its arguments, its variables and its file of settings; probes answer where it asks."""
+    documents = rendered("--set", "settings.resync=5s")
+    (pod,) = one(documents, "StatefulSet")["spec"]["template"]["spec"]["containers"]
+    config = tmp_path / "config"
+    config.mkdir()
+    for name, text in one(documents, "ConfigMap", f"{RELEASE}-tidegate")["data"].items():
+        (config / name).write_text(text, encoding="utf-8")
+    words = [each.replace("/etc/tidegate/config", "/mnt") for each in pod["args"]]
+    assert words[0] == container.made["process"]["args"][-1] == "serve"
+    settings = {each["name"]: each["value"] for each in pod["env"]}
+    ports = {each["name"]: each["containerPort"] for each in pod["ports"]}
+    assert settings["TIDEGATE_LISTEN"] == f"0.0.0.0:{ports['http']}"
+    assert settings["TIDEGATE_PROBES"] == f"0.0.0.0:{ports['probes']}"
+    with container.serving(*words[1:], settings=settings, config_folder=config) as served:
+        served.address = served.until("serving", listen=None)["probes"]
+        for probe in ("startupProbe", "livenessProbe"):
+            assert served.get(pod[probe]["httpGet"]["path"])[0] == 200
+        assert served.get(pod["readinessProbe"]["httpGet"]["path"])[0] in (200, 503)
+        assert served.stop() == 0
+    assert (container.volume / Path(settings["TIDEGATE_ACCESS_ADMIN_TOKEN"]).name).exists()
 
 
 def test_a_journal_of_an_earlier_version_is_taken_over(container: Container) -> None:
