@@ -60,6 +60,15 @@ def _resource(of: dict[str, str]) -> str:
     return "/".join(part for part in parts if part)
 
 
+def unused(given: Iterable[Right], used: set[Right]) -> set[Right]:
+    """What was granted for nothing; what holds everywhere holds in a namespace, too."""
+    return {
+        each
+        for each in given
+        if each not in used and not (each.everywhere and each._replace(everywhere=False) in used)
+    }
+
+
 def granted(documents: Iterable[Document], account: str) -> set[Right]:
     """The rights that the objects of a chart give an account."""
     known = list(documents)

@@ -20,11 +20,11 @@ from tests.contract.clusters import REAL
 from tests.folders import Folder
 from tests.patience import PATIENCE_S
 from tests.real import kube
-from tests.real.audit import Audit, granted
+from tests.real.audit import Audit, granted, unused
 from tests.real.chart import RELEASE, Document, grant, rendered, token_of
 from tests.real.hub import PLACEMENTS, Hub, needed_programs, until
 from tests.real.kube import ControlPlane, Kubernetes
-from tests.real.kubelet import kubelet
+from tests.real.kubelet import METRICS_PORT, kubelet
 from tests.real.test_policies import EVALUATED_S, Author, asked
 from tests.real.test_policy_waves import WaveAuthor
 from tests.real.test_staged import Stage, done
@@ -33,6 +33,7 @@ from tidegate.kinds.policies.core.names import own_placement
 from tidegate.kubernetes.client.cluster import KubernetesCluster
 from tidegate.kubernetes.client.pods import PodReach
 from tidegate.kubernetes.port import POD
+from tidegate.model.errors import OutsideError
 
 pytestmark = REAL
 NAME = f"{RELEASE}-tidegate"
@@ -55,7 +56,7 @@ class Accounts:
         used, refused = self.audit.asked(f"system:serviceaccount:{self.space}:{NAME}")
         given = granted(self.documents, NAME)
         assert refused == set(), "missing in the chart"
-        assert given - used == set(), "granted and never used"
+        assert unused(given, used) == set(), "granted and never used"
         assert given
 
     def allowed(self, path: str) -> bool:
@@ -181,7 +182,8 @@ def test_integrations_have_the_rights_they_use(
 
 async def waves(plane: ControlPlane, space: str) -> None:
     """A new image is tried by jobs and goes out; a pod that hangs is ended."""
-    cluster = KubernetesCluster(plane.access(NAME), reach=PodReach.PROXY)
+    cluster = KubernetesCluster(plane.access(NAME), reach=PodReach.DIRECT)
+    proxied = KubernetesCluster(plane.access(NAME), reach=PodReach.PROXY)
     stage = Stage(Declared(space), cluster)
     try:
         async with kubelet(plane, metrics=True):
@@ -190,13 +192,19 @@ async def waves(plane: ControlPlane, space: str) -> None:
             stage.declared.rules = RULES.replace(
                 "rollout:\n", "rollout:\n  dryRun: {shard: stage-1}\n", 1
             )
-            stage.declared.image = "good-2"
-            async with stage.working():
-                await stage.until(done("good-2"))
+            # The jobs of the second are made, and those of the first removed.
+            for image in ("good-2", "good-3"):
+                stage.declared.image = image
+                async with stage.working():
+                    await stage.until(done(image))
             pods = (await cluster.read(space, [POD])).objects
+            # Allowed, and in vain: servers ask no pod at an address of their own machine.
+            with pytest.raises(OutsideError, match=r"loopback|not allowed|50\d"):
+                await proxied.fetch(pods[0], METRICS_PORT, "/metrics")
             assert await cluster.end(pods[0])
     finally:
         await cluster.close()
+        await proxied.close()
         await asyncio.sleep(0.25)
 
 
