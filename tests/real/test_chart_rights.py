@@ -20,7 +20,7 @@ from tests.contract.clusters import REAL
 from tests.folders import Folder
 from tests.patience import PATIENCE_S
 from tests.real import kube
-from tests.real.audit import Audit, granted, unused
+from tests.real.audit import Audit, Right, granted, unused
 from tests.real.chart import RELEASE, Document, grant, rendered, token_of
 from tests.real.hub import PLACEMENTS, Hub, needed_programs, until
 from tests.real.kube import ControlPlane, Kubernetes
@@ -49,15 +49,21 @@ class Accounts:
             *(word for each in values for word in ("--set", each)), namespace=self.space
         )
         grant(plane, self.documents, self.space)
-        plane.tokens[NAME] = token_of(plane, self.space, NAME)
+        self._account = f"system:serviceaccount:{self.space}:{NAME}"
+        plane.tokens[self.space] = token_of(plane, self.space, NAME)
+        self.config = str(plane.kubeconfig(self.space))
+
+    def unused(self) -> set[Right]:
+        """What it was granted and has not used so far; nothing may have been refused."""
+        used, refused = self.audit.asked(self._account)
+        given = granted(self.documents, NAME)
+        assert refused == set(), "missing in the chart"
+        assert given
+        return unused(given, used)
 
     def check(self) -> None:
         """Nothing was refused, and whatever is granted was used."""
-        used, refused = self.audit.asked(f"system:serviceaccount:{self.space}:{NAME}")
-        given = granted(self.documents, NAME)
-        assert refused == set(), "missing in the chart"
-        assert unused(given, used) == set(), "granted and never used"
-        assert given
+        assert self.unused() == set(), "granted and never used"
 
     def allowed(self, path: str) -> bool:
         """Whether the account may read there by now: rights take a moment to count."""
@@ -68,7 +74,7 @@ class Accounts:
             "apiVersion": "authorization.k8s.io/v1",
             "kind": "SubjectAccessReview",
             "spec": {
-                "user": f"system:serviceaccount:{self.space}:{NAME}",
+                "user": self._account,
                 "resourceAttributes": {
                     "namespace": path.partition("/")[0],
                     "resource": path.partition("/")[2],
@@ -82,7 +88,7 @@ class Accounts:
 
 
 @contextmanager
-def service(accounts: Accounts, folder: Path, *words: str) -> Iterator[None]:
+def service(folder: Path, *words: str) -> Iterator[None]:
     """`tidegate serve` with the account of the chart, and what it said if a test fails."""
     log = folder / "serve.log"
     of = ("--listen", "127.0.0.1:0", "--database", str(folder / "serve.db"))
@@ -154,12 +160,23 @@ def test_integrations_have_the_rights_they_use(
     for name, text in more.items():
         folder.integration(name, arguments="--first", more=text)
     words = ("--fleet", "bundle", "--bundle", str(folder.root), "--removals", "100%")
-    config = ("--kubeconfig", str(plane.kubeconfig(NAME)), "--act", "integrations/*")
+    onlooker = Accounts(
+        plane,
+        audit,
+        "kinds.integrations.enabled=true",
+        f"kinds.integrations.namespaces={{{space}}}",
+        "kinds.integrations.everywhere=true",
+    )
+    until(lambda: onlooker.allowed(f"{space}/pods"), "the role counts")
+    with service(tmp_path, *words, "--kubeconfig", onlooker.config, "--pods", "direct"):
+        until(lambda: onlooker.unused() == set(), "everything is looked at", PATIENCE_S)
+    assert objects_in(plane, space) == {}
+    config = ("--kubeconfig", accounts.config, "--act", "integrations/*")
 
     def seen() -> dict[str, Document]:
         return objects_in(plane, space)
 
-    with service(accounts, tmp_path, *words, *config):
+    with service(tmp_path, *words, *config):
         until(lambda: len(seen()) >= 5, "all kinds are made", PATIENCE_S * 2)
         assert {name.partition("/")[0] for name in seen()} == {
             "deployments", "statefulsets", "cronjobs", "services",
@@ -176,14 +193,14 @@ def test_integrations_have_the_rights_they_use(
         folder.write(path, text.replace(space, moved))
         until(lambda: len(objects_in(plane, moved)) == 2, "they are made there", PATIENCE_S * 2)
         until(lambda: seen() == {}, "the old ones are removed", PATIENCE_S * 2)
-    asyncio.run(waves(plane, staged))
+    asyncio.run(waves(plane, accounts.space, staged))
     accounts.check()
 
 
-async def waves(plane: ControlPlane, space: str) -> None:
+async def waves(plane: ControlPlane, user: str, space: str) -> None:
     """A new image is tried by jobs and goes out; a pod that hangs is ended."""
-    cluster = KubernetesCluster(plane.access(NAME), reach=PodReach.DIRECT)
-    proxied = KubernetesCluster(plane.access(NAME), reach=PodReach.PROXY)
+    cluster = KubernetesCluster(plane.access(user), reach=PodReach.DIRECT)
+    proxied = KubernetesCluster(plane.access(user), reach=PodReach.PROXY)
     stage = Stage(Declared(space), cluster)
     try:
         async with kubelet(plane, metrics=True):
@@ -263,12 +280,16 @@ def test_policies_have_the_rights_they_use(audited_hub: tuple[Hub, Audit], tmp_p
     made.declare(progressDeadline="10s")
     waved.enforce(progressDeadline="10s")
     own = f"{PLACEMENTS}/namespaces/{taken.namespace}/placements/{own_placement('taken')}"
-    words = ("--hub", str(plane.kubeconfig(NAME)), "--act", "policies/*")
+    onlooker = Accounts(plane, audit, "kinds.policies.enabled=true")
+    until(lambda: onlooker.allowed("/configmaps"), "the role counts")
+    with service(tmp_path, "--hub", onlooker.config):
+        until(lambda: onlooker.unused() == set(), "everything is looked at", PATIENCE_S)
+    words = ("--hub", accounts.config, "--act", "policies/*")
 
     def is_ours() -> bool:
         return "annotations" in _asked(plane, own).get("metadata", {})
 
-    with service(accounts, tmp_path, *words):
+    with service(tmp_path, *words):
         until(lambda: made.value() == "1", "what was not there is made", EVALUATED_S)
         until(lambda: taken.value() == "2", "what was there is taken over", EVALUATED_S)
         until(lambda: "binding" in waved.there(), "a wave is begun", EVALUATED_S)
