@@ -32,6 +32,7 @@ from tests.staged import RULES, Declared
 from tidegate.kinds.policies.core.names import own_placement
 from tidegate.kubernetes.client.cluster import KubernetesCluster
 from tidegate.kubernetes.client.pods import PodReach
+from tidegate.kubernetes.client.reviews import KubernetesReviews
 from tidegate.kubernetes.port import POD
 from tidegate.model.errors import OutsideError
 
@@ -65,26 +66,26 @@ class Accounts:
         """Nothing was refused, and whatever is granted was used."""
         assert self.unused() == set(), "granted and never used"
 
-    def allowed(self, path: str) -> bool:
-        """Whether the account may read there by now: rights take a moment to count."""
-        return not self._refused(path)
-
-    def _refused(self, path: str) -> bool:
+    def allowed(self, path: str, verb: str = "list") -> bool:
+        """Whether the account may do so there by now: rights take a moment to count."""
+        namespace, _, resource = path.partition("/")
+        group, _, name = resource.rpartition("/")
         review = {
             "apiVersion": "authorization.k8s.io/v1",
             "kind": "SubjectAccessReview",
             "spec": {
                 "user": self._account,
                 "resourceAttributes": {
-                    "namespace": path.partition("/")[0],
-                    "resource": path.partition("/")[2],
-                    "verb": "list",
+                    "namespace": namespace,
+                    "group": group,
+                    "resource": name,
+                    "verb": verb,
                 },
             },
         }
         reviews = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
         found: Any = self.plane.ask("POST", reviews, review)
-        return not found["status"]["allowed"]
+        return bool(found["status"]["allowed"])
 
 
 @contextmanager
@@ -194,6 +195,28 @@ def test_integrations_have_the_rights_they_use(
         until(lambda: len(objects_in(plane, moved)) == 2, "they are made there", PATIENCE_S * 2)
         until(lambda: seen() == {}, "the old ones are removed", PATIENCE_S * 2)
     asyncio.run(waves(plane, accounts.space, staged))
+    accounts.check()
+
+
+def test_tokens_of_accounts_are_reviewed_with_one_right(
+    audited: tuple[ControlPlane, Audit],
+) -> None:
+    """Where the values say so, and then of a chart that runs nothing else."""
+    plane, audit = audited
+    accounts = Accounts(plane, audit, "access.tokenReviews=true")
+    token = token_of(plane, accounts.space, NAME)
+
+    async def known() -> str:
+        reviews = KubernetesReviews(plane.access(accounts.space))
+        try:
+            return (await reviews.review(token, "tidegate")).username
+        finally:
+            await reviews.close()
+
+    reviews = "authentication.k8s.io/tokenreviews"
+    until(lambda: accounts.allowed(f"/{reviews}", "create"), "the role counts")
+    # It is a token for the API server, so not one for us; but it may be asked about.
+    assert asyncio.run(known()) == ""
     accounts.check()
 
 

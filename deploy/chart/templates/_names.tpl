@@ -70,6 +70,7 @@ suffix for names, its kinds, what it may act on, and its settings. One that runs
 {{- $token := false -}}
 {{- if has "integrations" $part.kinds -}}{{- $token = true -}}{{- end -}}
 {{- if and (has "policies" $part.kinds) (not $.Values.kinds.policies.hubSecret.name) -}}{{- $token = true -}}{{- end -}}
+{{- if $.Values.access.tokenReviews -}}{{- $token = true -}}{{- end -}}
 {{- $_ := set $part "token" $token -}}
 {{- end -}}
 {{- toJson $parts -}}
