@@ -202,7 +202,9 @@ def test_a_fleet_that_does_not_answer_is_not_looked_at() -> None:
 
     asyncio.run(story())
     (record,) = store.leases().values()
-    assert record.look == Look(by="w", acts=True, at=None, trouble="it does not answer")
+    assert record.look == Look(
+        by="w", acts=True, at=None, trouble="it does not answer", every=Duration(30 * SECOND)
+    )
 
 
 def test_a_second_worker_says_that_it_stands_by() -> None:

@@ -71,7 +71,8 @@ def attendance(
     runs = record is not None and record.runs(now)
     look = record.look if record is not None else None
     last = look.at if look is not None else None
-    term = record.term if record is not None else Duration(0)
+    # A worker that renews its leases looks at least this often.
+    term = Duration(record.term + (look.every if look else 0)) if record else Duration(0)
     fresh = runs and (not term or (last is not None and now - last <= term))
     if not fresh:
         last = max(filter(None, (last, _written_at(store, partition))), default=None)

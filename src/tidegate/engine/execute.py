@@ -122,12 +122,12 @@ class _Wave:
 
     async def one(self, task: Task) -> TaskOutcome | None:
         """Carry one task out; None: it was not tried, and is found again by the next round."""
-        clock, lease = self._round.clock, self._round.lease
+        clock = self._round.clock
         async with self._slots, self._rate:
-            if self._executor.stopping or clock.now() >= lease.until:
+            if self._executor.stopping or clock.now() >= self._round.lease.until:
                 return None
             why = await self._check(task)
-            left = Duration(lease.until - clock.now())
+            left = Duration(self._round.lease.until - clock.now())
             if left <= 0:
                 return None  # the answer took so long that another worker may lead by now
             done = _Attempt(TaskOutcome.DROPPED, why) if why else await self._try(task, left)

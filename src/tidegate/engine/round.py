@@ -136,11 +136,14 @@ class Round:
         part: PartitionState[Any],
         lease: Lease,
         mode: Mode,
+        renewed: Callable[[], Lease | None] | None = None,
     ) -> None:
+        """`renewed`: the lease as it is by now; None: it is not ours any more."""
         self.desk = desk
         self.kind = kind
         self.part = part
-        self.lease = lease
+        self._lease = lease
+        self._renewed = renewed
         self.mode = mode
         self.seen: Any = None
         self.made: _Made | None = None
@@ -152,6 +155,12 @@ class Round:
     def clock(self) -> Clock:
         """The clock."""
         return self.desk.clock
+
+    @property
+    def lease(self) -> Lease:
+        """The lease under which this round began, until when it lasts by now."""
+        found = self._renewed() if self._renewed is not None else None
+        return found if found is not None and found.token == self._lease.token else self._lease
 
     async def run(self) -> RoundResult:
         """Observe, fold, decide, record, execute."""

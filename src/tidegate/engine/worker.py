@@ -7,9 +7,7 @@ token of the lease at every write, so that a worker that lost it without noticin
 """
 
 import asyncio
-import random
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from fnmatch import fnmatchcase
 from functools import partial
 from typing import Any
@@ -21,7 +19,8 @@ from tidegate.engine.brakes.book import BrakeBook
 from tidegate.engine.execute import Executor
 from tidegate.engine.journal import Journal
 from tidegate.engine.kind import Kind
-from tidegate.engine.leadership import Leadership
+from tidegate.engine.leading.leadership import Leadership
+from tidegate.engine.leading.turns import Backoff, Turns
 from tidegate.engine.notify import NoticeQueue
 from tidegate.engine.others import OtherStates
 from tidegate.engine.partition import PartitionState, verify_chain
@@ -55,8 +54,10 @@ class WorkerSettings(msgspec.Struct, frozen=True):
     # How long a partition goes without a round if nothing calls for one.
     resync_s: float = 30.0
     discover_s: float = 5.0
-    # How often a worker that does not lead asks for the lease.
+    # How often a worker that does not lead all that it could looks for what it may take.
     follow_s: float = 1.0
+    # Whether it asks other workers for its share of what they lead.
+    shares: bool = True
     # How long changes of a partition collect before its next round.
     settle_s: float = 0.0
     # As of a desk; only for a journal on this machine: a read of it waits for no other.
@@ -98,7 +99,13 @@ class Worker:
         self._book = book if book is not None else BrakeBook(store)
         self._executor = executor
         self._leadership = Leadership(
-            store, clock, settings.holder, settings.lease_term, settings.act
+            store,
+            clock,
+            settings.holder,
+            settings.lease_term,
+            settings.act,
+            Duration(round(settings.resync_s * SECOND)),
+            settings.shares,
         )
         self._notices = notices
         others, journal, self.steps = OtherStates(store), Journal(store), Steps()
@@ -110,11 +117,10 @@ class Worker:
         self._report = report or (lambda _partition, _outcome: None)
         self._wakes: dict[str, asyncio.Event] = {}
         self._running: dict[str, asyncio.Task[None]] = {}
-        self._rounds = asyncio.Semaphore(settings.rounds_max)
-        self._jitter = random.Random(settings.holder)
+        self._turns = Turns(settings.rounds_max)
+        self._backoff = Backoff(settings.backoff_first_s, settings.backoff_max_s, settings.holder)
         self._stop = asyncio.Event()
         self._led: set[str] = set()
-        self._waiting = self._under_way = 0
         self._heads: dict[str, int] = {}
         self._seen: dict[str, int] = {}
         self._troubles: dict[str, Mapping[str, str]] = {}
@@ -131,8 +137,8 @@ class Worker:
         return Vitals(
             led=frozenset(self._led),
             running=frozenset(self._running),
-            waiting=self._waiting,
-            under_way=self._under_way,
+            waiting=self._turns.waiting,
+            under_way=self._turns.under_way,
             behind=sum(max(0, entries) for entries in behind),
             discovered=self.discovered.is_set(),
             journal_at=self._journal_at,
@@ -163,7 +169,7 @@ class Worker:
 
     async def run(self) -> None:
         """Run rounds until stopped. A bug in any part ends the whole, and is raised."""
-        background = [self._begin(self._listen())]
+        background = [self._begin(self._listen()), self._begin(self._share())]
         background += [self._begin(self._watch(each), each.rules.word) for each in self._kinds]
         works = [kind.background(self.wake) for kind in self._kinds]
         if self._notices is not None:
@@ -208,14 +214,26 @@ class Worker:
                 continue
             found.update(some)
             self._kind_of |= dict.fromkeys(some, kind)
-        for partition in sorted(found):
-            mine = any(fnmatchcase(kind_word(partition), kind) for kind in self._settings.kinds)
-            if mine and partition not in self._running:
-                self._wakes[partition] = asyncio.Event()
-                self._running[partition] = self._begin(self._run_partition(partition), partition)
+        new = [each for each in sorted(found) if self._is_mine(each) and each not in self._running]
+        if new:
+            try:
+                await self._leadership.look({*self._running, *new})
+            except (OutsideError, OSError) as error:
+                self._report("", error)
+        for partition in new:
+            self._wakes[partition] = asyncio.Event()
+            self._running[partition] = self._begin(self._run_partition(partition), partition)
         if whole:
             self._leave(frozenset(found))
             self.discovered.set()
+
+    def _is_mine(self, partition: str) -> bool:
+        return any(fnmatchcase(kind_word(partition), kind) for kind in self._settings.kinds)
+
+    def _share(self) -> Coroutine[Any, Any, None]:
+        """Keep the leases, and as many as other workers have."""
+        report = partial(self._report, "")
+        return self._leadership.run(self._running.keys, self.wake, report, self._settings.follow_s)
 
     def _leave(self, found: frozenset[str]) -> None:
         """Leave a partition once it was missing some times in a row: lists may be short."""
@@ -259,7 +277,7 @@ class Worker:
             except (OutsideError, TimeoutError, OSError) as error:
                 self._report("", error)
             failures += 1
-            await asyncio.sleep(self._backoff_s(failures))
+            await asyncio.sleep(self._backoff.wait_s(failures))
 
     async def _run_partition(self, partition: str) -> None:
         """Round after round, for as long as the lease is ours."""
@@ -272,15 +290,20 @@ class Worker:
         try:
             while not self._stop.is_set():
                 try:
-                    if renews or not self._leadership.lasts(lease):
+                    lease = self._leadership.held(partition)
+                    if lease is not None and self._leadership.gives(partition):
+                        self._lead(partition, False)
+                        await self._leadership.release(lease)
+                        lease = part = None
+                    elif renews or not self._leadership.lasts(lease):
                         lease = await self._leadership.take(partition)
                     renews = False
                     self._lead(partition, lease is not None)
                     if lease is None:
-                        if leader := await self._leadership.followed(partition):
+                        if leader := self._leadership.followed(partition):
                             self._report(partition, Led(False, leader))
-                        again_s = self._settings.follow_s
-                        await self._pause(partition, self._clock.now() + round(again_s * SECOND))
+                        await self._wakes[partition].wait()
+                        self._wakes[partition].clear()
                         continue
                     if not verified:
                         await asyncio.to_thread(verify_chain, self._store, partition)
@@ -290,7 +313,7 @@ class Worker:
                             PartitionState, self._store, partition, kind.rules, acts=True
                         )
                         part.wake = partial(self.wake, partition)
-                    async with self._turn():
+                    async with self._turns.one():
                         one, result = await self._round(kind, part, lease)
                     failures = 0
                     if result.looked:
@@ -310,9 +333,10 @@ class Worker:
                     renews = True
                     self._leadership.failed(partition, error)
                     self._report(partition, error)
-                    await first_of(self._stop.wait(), asyncio.sleep(self._backoff_s(failures)))
+                    await first_of(self._stop.wait(), asyncio.sleep(self._backoff.wait_s(failures)))
         finally:
             self._lead(partition, False)
+            lease = self._leadership.held(partition)
             if lease is not None:
                 await asyncio.shield(self._release(lease))
 
@@ -340,28 +364,14 @@ class Worker:
                     self._notices.forget(partition)
             self._report(partition, Led(leads))
 
-    @asynccontextmanager
-    async def _turn(self) -> AsyncIterator[None]:
-        """Wait until fewer rounds are under way than may be."""
-        self._waiting += 1
-        try:
-            await self._rounds.acquire()
-        finally:
-            self._waiting -= 1
-        self._under_way += 1
-        try:
-            yield
-        finally:
-            self._under_way -= 1
-            self._rounds.release()
-
     async def _round(
         self, kind: Kind[Any, Any, Any, Any], part: PartitionState[Any], lease: Lease
     ) -> tuple[Round, RoundResult]:
         mode = Mode.ACT if self._leadership.acts(part.partition) else Mode.OBSERVE
         loop = asyncio.get_running_loop()
         began = loop.time()
-        one = Round(self._desks[kind.rules.word], kind, part, lease, mode)
+        held = partial(self._leadership.held, part.partition)
+        one = Round(self._desks[kind.rules.word], kind, part, lease, mode, held)
         async with asyncio.timeout(self._settings.observe_timeout_s):
             done = await one.run()
         return one, replace(done, took_s=loop.time() - began)
@@ -369,8 +379,7 @@ class Worker:
     async def _pause(self, partition: str, until: Instant | int | None) -> None:
         """Until something happens, time changes a verdict, or the next resync is due."""
         wake = self._wakes[partition]
-        # The lease is renewed by the next round, so that must come well before its end.
-        longest = min(self._settings.resync_s, self._settings.lease_term / SECOND / 3)
+        longest = self._settings.resync_s
         left = longest if until is None else (until - self._clock.now()) / SECOND
         try:
             async with asyncio.timeout(max(0.0, min(left, longest))):
@@ -381,9 +390,3 @@ class Worker:
             if self._settings.settle_s and not self._stop.is_set():
                 await asyncio.sleep(self._settings.settle_s)
         wake.clear()
-
-    def _backoff_s(self, failures: int) -> float:
-        """Twice as long each time, up to a limit, and never two workers in step."""
-        settings = self._settings
-        doubled = settings.backoff_first_s * float(2 ** min(failures - 1, 16))
-        return min(settings.backoff_max_s, doubled) * self._jitter.uniform(0.5, 1.0)

@@ -24,6 +24,18 @@ class Look(msgspec.Struct, frozen=True):
     at: Instant | None = None
     # Why nothing was seen since; empty: nothing went wrong.
     trouble: str = ""
+    # How long it goes without a round at most; 0: no longer than a lease, as of old.
+    every: Duration = Duration(0)
+
+
+class Wish(msgspec.Struct, frozen=True):
+    """A worker with fewer partitions asks the holder of a lease for it."""
+
+    by: str
+    # Whether it would act, or only observe.
+    acts: bool
+    # From then on it is void: the worker is gone, or has enough.
+    until: Instant
 
 
 class KeptLease(msgspec.Struct, frozen=True):
@@ -35,6 +47,12 @@ class KeptLease(msgspec.Struct, frozen=True):
     term: Duration = Duration(0)
     # None: an older Tidegate did not say.
     look: Look | None = None
+    wish: Wish | None = None
+
+    def wished(self, now: Instant) -> Wish | None:
+        """Which worker asks for it at this moment."""
+        wish = self.wish
+        return wish if wish is not None and wish.until > now else None
 
     def runs(self, now: Instant) -> bool:
         """Whether a holder has it at this moment."""

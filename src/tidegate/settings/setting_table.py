@@ -149,7 +149,7 @@ _ALL = (
         name="lease",
         flag="--lease",
         form=SettingForm.DURATION,
-        default="30s",
+        default="15s",
         least="1s",
         help="How long a rollout stays with a worker that has stopped renewing.",
     ),

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from tidegate.journal.chain import Break, JournalEntry, JournalNote
-from tidegate.journal.lease import KeptLease, Lease, Look
+from tidegate.journal.lease import KeptLease, Lease, Look, Wish
 from tidegate.machine.clock import Clock
 from tidegate.model.errors import OutsideError, StaleError
 from tidegate.model.time import SECOND, Duration, Instant
@@ -217,6 +217,18 @@ class FaultyStore:
         """Give a lease back."""
         with self._call(OF_STORE_WRITING):
             self._store.release(lease, look)
+
+    def renew(
+        self, holder: str, looks: Mapping[str, Look], now: Instant, term: Duration
+    ) -> dict[str, KeptLease]:
+        """Renew many leases."""
+        with self._call(OF_STORE_WRITING):
+            return self._store.renew(holder, looks, now, term)
+
+    def wish(self, partitions: Sequence[str], wish: Wish, now: Instant) -> None:
+        """Ask for leases of others."""
+        with self._call(OF_STORE_WRITING):
+            self._store.wish(partitions, wish, now)
 
     def leases(self) -> dict[str, KeptLease]:
         """Every lease."""

@@ -3,13 +3,13 @@
 One unit of work is one call; every implementation keeps the same contract (tests/contract).
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Protocol
 
 import msgspec
 
 from tidegate.journal.chain import Break, JournalEntry, JournalNote
-from tidegate.journal.lease import KeptLease, Lease, Look
+from tidegate.journal.lease import KeptLease, Lease, Look, Wish
 from tidegate.model.errors import OutsideError, StaleError, UserError
 from tidegate.model.problem import Problem
 from tidegate.model.time import Duration, Instant
@@ -144,6 +144,16 @@ class Store(Protocol):
 
     def release(self, lease: Lease, look: Look | None = None) -> None:
         """Give a lease back; the token stays used, and so does the last look."""
+        ...
+
+    def renew(
+        self, holder: str, looks: Mapping[str, Look], now: Instant, term: Duration
+    ) -> dict[str, KeptLease]:
+        """Renew many leases at once, each with its last look; one that is missing is lost."""
+        ...
+
+    def wish(self, partitions: Sequence[str], wish: Wish, now: Instant) -> None:
+        """Ask the holders of some leases for them; one that another asked for stays as it is."""
         ...
 
     def leases(self) -> dict[str, KeptLease]:

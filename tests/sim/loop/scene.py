@@ -149,7 +149,12 @@ class RolloutScene(Scene):
     def settings(self, holder: str) -> WorkerSettings:
         """Of a worker in a hurry."""
         return WorkerSettings(
-            holder=holder, act=self.acts, lease_term=LEASE_TERM, listen_s=1.0, grace_s=30.0
+            holder=holder,
+            act=self.acts,
+            lease_term=LEASE_TERM,
+            listen_s=1.0,
+            resync_s=LEASE_TERM / SECOND / 3,
+            grace_s=30.0,
         )
 
     def limits(self, mortal: bool) -> Limits:

@@ -4,12 +4,12 @@ It is gone with the process, and written to be read: what the databases do with 
 is done here with plain lists and dictionaries.
 """
 
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from threading import RLock
 
 from tidegate.journal.chain import Break, JournalEntry, JournalNote, genesis, link, verify
-from tidegate.journal.lease import KeptLease, Lease, Look
+from tidegate.journal.lease import KeptLease, Lease, Look, Wish
 from tidegate.journal.pieces import Chain, Claimed, Piece
 from tidegate.journal.selection import EntryFilter, matches
 from tidegate.model.errors import StaleError, UserError
@@ -148,6 +148,27 @@ class MemoryStore:
         with self._lock:
             found = self._partition(lease.partition)
             found.record = rules.released(found.record, lease, look) or found.record
+
+    def renew(
+        self, holder: str, looks: Mapping[str, Look], now: Instant, term: Duration
+    ) -> dict[str, KeptLease]:
+        """Renew many leases at once; one that is missing is lost."""
+        done: dict[str, KeptLease] = {}
+        with self._lock:
+            for name, look in looks.items():
+                found = self._partition(name)
+                record = rules.renewed(found.record, holder, now, term, look)
+                if record is not None:
+                    found.record = done[name] = record
+        return done
+
+    def wish(self, partitions: Sequence[str], wish: Wish, now: Instant) -> None:
+        """Ask the holders of some leases for them."""
+        rules.check_names(wish.by)
+        with self._lock:
+            for name in partitions:
+                found = self._partition(name)
+                found.record = rules.wished(found.record, wish, now) or found.record
 
     def leases(self) -> dict[str, KeptLease]:
         """Every lease that was ever given out."""

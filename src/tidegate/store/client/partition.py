@@ -1,11 +1,12 @@
 """The row of a partition: the end of its chain, its start, and its lease."""
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import msgspec
 
 from tidegate.journal.chain import genesis
-from tidegate.journal.lease import KeptLease, Lease, Look
+from tidegate.journal.lease import KeptLease, Lease, Look, Wish
 from tidegate.journal.pieces import Chain
 from tidegate.model.json_text import json_decoder
 from tidegate.model.time import Duration, Instant
@@ -27,6 +28,17 @@ _MAKE = (
     " VALUES ({0}, 0, {0}, 0, {0}, '', 0, 0) ON CONFLICT DO NOTHING"
 )
 _KEEP_LEASE = "UPDATE journal_partitions SET holder = {0}, token = {0}, until = {0} WHERE id = {0}"
+# In the order in which appends of several partitions lock theirs.
+_LOCK_MANY = (
+    f"SELECT {_COLUMNS} FROM journal_partitions WHERE name = ANY(%s)"
+    ' ORDER BY name COLLATE "C" FOR UPDATE'
+)
+_KEEP_MANY = (
+    "UPDATE journal_partitions AS kept SET holder = new.holder, until = new.until"
+    " FROM unnest(%s::bigint[], %s::text[], %s::bigint[]) AS new (id, holder, until)"
+    " WHERE kept.id = new.id"
+)
+_KEEP_MANY_SQLITE = "UPDATE journal_partitions SET holder = ?, until = ? WHERE id = ?"
 _LEASES = "SELECT name, holder, token, until FROM journal_partitions WHERE token > 0"
 _ALL = f"SELECT {_COLUMNS} FROM journal_partitions WHERE seq > 0"
 _HEADS = "SELECT name, seq FROM journal_partitions WHERE seq > 0"
@@ -74,7 +86,7 @@ def _made(row: tuple[Any, ...]) -> Partition:
     )
 
 
-class _Beside(msgspec.Struct, frozen=True):
+class _Beside(msgspec.Struct, frozen=True, omit_defaults=True):
     """What is kept behind the holder's name, in the same column: JSON, behind a line break.
 
     So the tables stay those of every Tidegate that may share the journal. An older one never has
@@ -83,6 +95,7 @@ class _Beside(msgspec.Struct, frozen=True):
 
     term: int
     look: Look | None = None
+    wish: Wish | None = None
 
 
 _beside = json_decoder(_Beside)
@@ -97,7 +110,7 @@ def _record(name: str, column: str, token: int, until: int) -> KeptLease:
     if beside is None:  # an older Tidegate wrote it
         return KeptLease(Lease(name, column, token, Instant(until)))
     lease = Lease(name, holder, token, Instant(until))
-    return KeptLease(lease, Duration(beside.term), beside.look)
+    return KeptLease(lease, Duration(beside.term), beside.look, beside.wish)
 
 
 def find_leases(driver: Driver) -> dict[str, KeptLease]:
@@ -146,6 +159,32 @@ def move_base(driver: Driver, found: Partition, base: Head) -> None:
 
 def keep_lease(driver: Driver, found: Partition, record: KeptLease) -> None:
     """Give the lease to a holder, or extend it; an empty holder releases it."""
-    lease, beside = record.lease, msgspec.json.encode(_Beside(record.term, record.look)).decode()
-    values = (f"{lease.holder}\n{beside}", lease.token, lease.until, found.id)
+    lease = record.lease
+    values = (_column(record), lease.token, lease.until, found.id)
     driver.raw.execute(_KEEP_LEASE.format(_mark(driver)), values)
+
+
+def _column(record: KeptLease) -> str:
+    """The holder's name, and what is kept behind it."""
+    beside = msgspec.json.encode(_Beside(record.term, record.look, record.wish)).decode()
+    return f"{record.lease.holder}\n{beside}"
+
+
+def lock_many(driver: Driver, names: Sequence[str]) -> list[Partition]:
+    """Those partitions that exist, locked until this transaction ends."""
+    if not driver.is_sqlite:
+        return [_made(row) for row in driver.raw.execute(_LOCK_MANY, (list(names),)).fetchall()]
+    found = (_row(driver, name, "") for name in names)
+    return [each for each in found if each is not None]
+
+
+def keep_many(driver: Driver, records: Sequence[tuple[Partition, KeptLease]]) -> None:
+    """Extend leases, or keep wishes for them, under the tokens they have."""
+    if not records:
+        return
+    rows = [(_column(record), record.lease.until, found.id) for found, record in records]
+    if driver.is_sqlite:
+        driver.raw.executemany(_KEEP_MANY_SQLITE, rows)
+        return
+    columns = [each[2] for each in rows], [each[0] for each in rows], [each[1] for each in rows]
+    driver.raw.execute(_KEEP_MANY, columns)

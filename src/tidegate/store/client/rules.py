@@ -6,7 +6,7 @@ import msgspec
 
 from tidegate.journal.chain import JournalNote
 from tidegate.journal.facts import Folded
-from tidegate.journal.lease import KeptLease, Lease, Look
+from tidegate.journal.lease import KeptLease, Lease, Look, Wish
 from tidegate.model.errors import StaleError, UserError
 from tidegate.model.problem import Problem
 from tidegate.model.time import Duration, Instant
@@ -107,7 +107,28 @@ def next_record(
     if look is not None:
         check_names(look.by)
     lease = next_lease(held.lease, holder, now, term)
-    return None if lease is None else KeptLease(lease, term, _last(held.look, look))
+    if lease is None:
+        return None
+    wish = held.wish if held.wish is not None and held.wish.by != holder else None
+    return KeptLease(lease, term, _last(held.look, look), wish)
+
+
+def renewed(
+    held: KeptLease, holder: str, now: Instant, term: Duration, look: Look
+) -> KeptLease | None:
+    """What is kept after a lease is renewed; None if it expired, or is another holder's."""
+    if held.lease.holder != holder or not held.runs(now):
+        return None
+    return next_record(held, holder, now, term, look)
+
+
+def wished(held: KeptLease, wish: Wish, now: Instant) -> KeptLease | None:
+    """What is kept after a wish for a lease; None if nothing holds it, or another asked first."""
+    before = held.wished(now)
+    free = not held.runs(now) or held.lease.holder == wish.by
+    if free or (before is not None and before.by != wish.by):
+        return None
+    return msgspec.structs.replace(held, wish=wish)
 
 
 def released(held: KeptLease, lease: Lease, look: Look | None) -> KeptLease | None:
@@ -115,7 +136,7 @@ def released(held: KeptLease, lease: Lease, look: Look | None) -> KeptLease | No
     if (held.lease.holder, held.lease.token) != (lease.holder, lease.token):
         return None
     given_back = Lease(lease.partition, "", lease.token, Instant(0))
-    return KeptLease(given_back, held.term, _last(held.look, look))
+    return KeptLease(given_back, held.term, _last(held.look, look), held.wish)
 
 
 def _last(before: Look | None, look: Look | None) -> Look | None:

@@ -6,10 +6,10 @@ SQLite the lock is the database's own; in PostgreSQL it is `FOR UPDATE`, and one
 claims, so that two writers cannot wait for each other.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from tidegate.journal.chain import Break, JournalEntry, JournalNote, genesis, link
-from tidegate.journal.lease import KeptLease, Lease, Look
+from tidegate.journal.lease import KeptLease, Lease, Look, Wish
 from tidegate.model.errors import OutsideError, StaleError
 from tidegate.model.time import Duration, Instant
 from tidegate.store.client import rules
@@ -20,7 +20,9 @@ from tidegate.store.client.partition import (
     find_heads,
     find_leases,
     keep_lease,
+    keep_many,
     lock,
+    lock_many,
     move_base,
     move_head,
 )
@@ -28,6 +30,8 @@ from tidegate.store.client.places import find_claims, free, queue, take
 from tidegate.store.client.rows import Pages, insert_entries, select_entries, verify_stretch
 from tidegate.store.port import Append, Head, TakenPlace, Tell
 
+# Leases that are renewed in one transaction: some ten milliseconds, for which their rounds wait.
+RENEWED_MAX = 1_000
 _KEPT = "SELECT seq FROM journal_projections WHERE partition_id = ?"
 _KEEP = "INSERT INTO journal_projections (seq, state, partition_id) VALUES (?, ?, ?)"
 _KEEP_LATER = "UPDATE journal_projections SET seq = ?, state = ? WHERE partition_id = ?"
@@ -213,6 +217,34 @@ class SqlStore:
             record = rules.released(found.record, lease, look)
             if record is not None:
                 keep_lease(driver, found, record)
+
+    def renew(
+        self, holder: str, looks: Mapping[str, Look], now: Instant, term: Duration
+    ) -> dict[str, KeptLease]:
+        """Renew many leases at once; one that is missing is lost."""
+        rules.check_names(holder)
+        return self._kept_many(
+            list(looks),
+            lambda found: rules.renewed(found.record, holder, now, term, looks[found.name]),
+        )
+
+    def wish(self, partitions: Sequence[str], wish: Wish, now: Instant) -> None:
+        """Ask the holders of some leases for them."""
+        rules.check_names(wish.by)
+        self._kept_many(partitions, lambda found: rules.wished(found.record, wish, now))
+
+    def _kept_many(
+        self, names: Sequence[str], change: Callable[[Partition], KeptLease | None]
+    ) -> dict[str, KeptLease]:
+        """Change the records of many leases, where they are to be; those that were."""
+        done: dict[str, KeptLease] = {}
+        for first in range(0, len(names), RENEWED_MAX):
+            with self._database.appending() as driver:
+                locked = lock_many(driver, names[first : first + RENEWED_MAX])
+                changed = [(one, made) for one in locked if (made := change(one)) is not None]
+                keep_many(driver, changed)
+            done |= {one.name: record for one, record in changed}
+        return done
 
     def leases(self) -> dict[str, KeptLease]:
         """Every lease that was ever given out."""

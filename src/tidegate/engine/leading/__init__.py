@@ -1,0 +1,1 @@
+"""Leading by lease: which worker has a partition, and that each has its share."""

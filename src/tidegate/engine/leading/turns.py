@@ -1,0 +1,43 @@
+"""Turns: how many rounds are under way at once, and how long a failed one waits for its next."""
+
+import asyncio
+import random
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+
+class Turns:
+    """At most so many at once."""
+
+    def __init__(self, at_once: int) -> None:
+        self._slots = asyncio.Semaphore(at_once)
+        # How many wait for their turn, and how many have it.
+        self.waiting = self.under_way = 0
+
+    @asynccontextmanager
+    async def one(self) -> AsyncIterator[None]:
+        """Wait until fewer are under way than may be."""
+        self.waiting += 1
+        try:
+            await self._slots.acquire()
+        finally:
+            self.waiting -= 1
+        self.under_way += 1
+        try:
+            yield
+        finally:
+            self.under_way -= 1
+            self._slots.release()
+
+
+class Backoff:
+    """Twice as long each time, up to a limit, and never two workers in step."""
+
+    def __init__(self, first_s: float, max_s: float, seed: str) -> None:
+        self._first_s, self._max_s = first_s, max_s
+        self._jitter = random.Random(seed)
+
+    def wait_s(self, failures: int) -> float:
+        """How long to wait after so many failures in a row."""
+        doubled = self._first_s * float(2 ** min(failures - 1, 16))
+        return min(self._max_s, doubled) * self._jitter.uniform(0.5, 1.0)
