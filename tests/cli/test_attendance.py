@@ -64,6 +64,10 @@ def test_a_dead_worker_does_not_make_a_target_fail(dead: Path) -> None:
     assert counts["needs"]["failures"] == 0
     (worker,) = counts["workers"]
     assert (worker["leader"], worker["stale"]) == (None, True)
+    gone = worker["gone"]
+    assert gone, "it did not give its lease back"
+    said = tidegate(dead, "status").stdout
+    assert f"no worker is running (gone: {gone}), nothing is acted on: {PARTITION}" in said
 
 
 def test_dates_of_a_dead_worker_say_so(dead: Path) -> None:
@@ -71,7 +75,8 @@ def test_dates_of_a_dead_worker_say_so(dead: Path) -> None:
     done = tidegate(dead, "when", PARTITION)
     assert done.returncode == 0, done.stderr
     assert "abort" not in done.stdout + done.stderr
-    assert "no worker is running, nothing is acted on" in done.stderr
+    assert "no worker is running (gone: " in done.stderr
+    assert "nothing is acted on: " in done.stderr
     found = json.loads(tidegate(dead, "when", PARTITION, "-o", "json").stdout)
     assert found["worker"]["stale"] is True
 
@@ -181,6 +186,7 @@ def test_status_names_leader_mode_and_last_round_as_data(tmp_path: Path) -> None
         "lookedAt": format_instant(looked_at),
         "stale": False,
         "trouble": "",
+        "gone": "",
     }
     (item,) = json.loads(tidegate(tmp_path, "get", "rollouts", "-o", "json").stdout)["items"]
     assert item["worker"] == worker

@@ -78,12 +78,39 @@ def test_a_pattern_that_can_match_nothing_is_an_error(
     assert not (tmp_path / "tidegate.db").exists()
 
 
-def test_a_pattern_that_matches_nothing_that_was_found_is_told(tmp_path: Path) -> None:
-    """Names are known once they are found."""
-    with worker(tmp_path, *DEMO, "--once", "--act", "simulated/dem") as process:
-        said = ended(process)
-    what = '--act "simulated/dem" matches none of the 1 rollout found (simulated/demo)'
-    assert f"Warning: {what}" in said
+@pytest.mark.parametrize("once", [("--once",), ()])
+def test_a_pattern_that_matches_nothing_that_was_found_is_an_error(
+    tmp_path: Path, once: tuple[str, ...]
+) -> None:
+    """Names are known once they are found: nothing is acted on, and it must not look as if."""
+    done = tidegate(tmp_path, "run", *DEMO, *once, "--act", "simulated/dem")
+    assert done.returncode == 2
+    what = '--act: "simulated/dem" matches none of the 1 rollout found (simulated/demo)'
+    assert f"Error: {what}" in done.stderr
+
+
+def test_once_ends_where_nothing_can_be_read(tmp_path: Path) -> None:
+    """And says what it is that does not answer."""
+    done = tidegate(tmp_path, "run", "--once", "--fleet", "http://127.0.0.1:1", "--act", "*")
+    assert done.returncode == 1
+    assert "Error: http://127.0.0.1:1: " in done.stderr
+    assert "--once does not wait for it" in done.stderr
+
+
+def test_once_says_what_it_waits_for(tmp_path: Path) -> None:
+    """A soak of an hour happens by itself, so it is waited for; it says so."""
+    scenario = tmp_path / "slow.yaml"
+    scenario.write_text(
+        "revision: v2\nlastGood: v1\ngroups: [{name: canary, count: 1}, {name: prod, count: 3}]\n"
+        "strategy: {type: ProgressivePerGroup, progressivePerGroup: {minSuccessTime: 1h}}\n"
+        "fleet: {applyTime: 10ms}\n",
+        encoding="utf-8",
+    )
+    with worker(tmp_path, "--once", "--scenario", str(scenario), "--act", "*") as process:
+        assert process.stderr is not None
+        line = next(line for line in process.stderr if "waits " in line)
+    assert "simulated/slow: waits 59m59s, until 2" in line
+    assert "EarlierGroupUnfinished 3" in line
 
 
 def test_one_pattern_of_several_may_be_for_another_worker(tmp_path: Path) -> None:

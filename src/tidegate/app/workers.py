@@ -44,6 +44,8 @@ class PartitionWorker(Part, frozen=True, kw_only=True):
     stale: bool
     # Why its worker sees nothing; empty: it does, or there is none.
     trouble: str = ""
+    # The worker that led it last and has not given it back: it was killed, or hangs. Empty: none.
+    gone: str = ""
 
     @property
     def saw_nothing(self) -> bool:
@@ -84,6 +86,7 @@ def attendance(
         looked_at=None if last is None else format_instant(last),
         stale=not fresh and last is not None,
         trouble=look.trouble if runs and look is not None else "",
+        gone=record.lease.holder if record is not None and not runs else "",
     )
     return Attendance(worker, now if fresh or last is None else min(last, now))
 
@@ -111,7 +114,9 @@ def trouble_lines(workers: Iterable[PartitionWorker], now: Instant) -> Iterator[
             since = min(looked)
             moment = f" {look_words(since, now)}"
         if leader is None:
-            yield f"no worker is running, nothing is acted on: {names}{moment}"
+            gone = sorted({each.gone for each in some if each.gone})
+            by = f" (gone: {named(gone)})" if gone else ""
+            yield f"no worker is running{by}, nothing is acted on: {names}{moment}"
         else:
             why = next((each.trouble for each in some if each.trouble), "")
             what = f"cannot see it ({why})" if why else "has ended no round since"

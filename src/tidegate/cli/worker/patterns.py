@@ -54,6 +54,16 @@ def _hint(pattern: str, words: set[str]) -> str:
     return nearest(first, words) or f"there is {there}; settings start the others"
 
 
+def check_found(act: Sequence[str], partitions: Iterable[str]) -> list[str]:
+    """UserError if nothing that was found matches --act; a line for each pattern of several."""
+    found = list(partitions)
+    lines = list(acted_on(act, found))
+    if found and lines and len(lines) == len(act):
+        problems = (each.removeprefix("--act ") for each in lines)
+        raise UserError(tuple(Problem("--act", each, "see --help") for each in problems))
+    return lines
+
+
 def acted_on(act: Sequence[str], partitions: Iterable[str]) -> Iterator[str]:
     """A line for each pattern of --act that matches none of the rollouts that were found."""
     found = sorted(partitions)

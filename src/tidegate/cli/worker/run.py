@@ -2,8 +2,10 @@
 
 import asyncio
 import signal
+from collections import Counter
 
 import click
+from msgspec.structs import replace
 
 from tidegate.cli.live import opened
 from tidegate.cli.main import FAILURE
@@ -16,16 +18,21 @@ from tidegate.cli.worker.options import (
     worker_options,
     worker_settings,
 )
-from tidegate.cli.worker.patterns import acted_on, check_patterns
+from tidegate.cli.worker.patterns import check_found, check_patterns
 from tidegate.engine.kind import PartitionRefusedError
 from tidegate.engine.round import RoundResult
 from tidegate.engine.started import Started
 from tidegate.engine.vitals import Led
 from tidegate.engine.worker import Worker
 from tidegate.kind_table import start_kinds
+from tidegate.model.errors import OutsideError, UserError
+from tidegate.model.time import SECOND, Instant, format_age, format_second
 from tidegate.settings.settings import Merged, Settings
 from tidegate.store.port import Store
 from tidegate.wiring import clock
+
+# Shorter waits of --once are not told.
+WAIT_TOLD_S = 10
 
 
 @click.command(
@@ -42,7 +49,8 @@ from tidegate.wiring import clock
 def run(merged: Merged, once: bool, seed: int, allow_mass_delete: bool) -> None:
     """Observe, decide, record and, where --act allows it, act. Exits 0 on SIGTERM and Ctrl-C.
 
-    With --once, exits 1 if something that is declared cannot be carried out.
+    With --once, exits 1 if something that is declared cannot be carried out, or if what there is
+    cannot be read. An --act that matches nothing is an error.
     """
     settings = merged.settings()
     kinds = start_kinds(settings, seed, allow_mass_delete=allow_mass_delete)
@@ -70,6 +78,8 @@ async def _run(
     followed: set[str] = set()
     refused: set[str] = set()
     leaders: set[str] = set()
+    waits: dict[str, Instant] = {}
+    errors: list[Exception] = []
 
     def report(partition: str, outcome: RoundResult | Led | Exception) -> None:
         if isinstance(outcome, Led):
@@ -81,7 +91,11 @@ async def _run(
             end_if_idle()
             return
         if isinstance(outcome, Exception):
-            click.echo(f"{partition or 'journal'}: {outcome}", err=True)
+            if not partition and once and not worker.discovered.is_set():
+                errors.append(OutsideError(f"{outcome}; --once does not wait for it"))
+                worker.stop()
+                return
+            click.echo(f"{partition}: {outcome}" if partition else str(outcome), err=True)
             if isinstance(outcome, PartitionRefusedError):
                 refused.add(partition)
                 end_if_idle()
@@ -92,6 +106,9 @@ async def _run(
             click.echo(line, err=True)
         rests = one.kind.rests(outcome)
         (quiet.add if rests else quiet.discard)(partition)
+        if once and not rests and (line := _wait_line(outcome, waits.get(partition))):
+            waits[partition] = outcome.recheck_at or Instant(0)
+            click.echo(f"{partition}: {line}", err=True)
         end_if_idle()
 
     def end_if_idle() -> None:
@@ -100,8 +117,13 @@ async def _run(
 
     async def tell_found() -> None:
         await worker.discovered.wait()
-        for line in acted_on(settings.act, worker.vitals().running):
-            click.echo(f"Warning: {line}", err=True)
+        try:
+            for line in check_found(settings.act, worker.vitals().running):
+                click.echo(f"Warning: {line}", err=True)
+        except UserError as error:
+            errors.append(error)
+            worker.stop()
+            return
         if not worker.vitals().running:
             click.echo("no rollout was found" + ("; nothing to do" if once else ""), err=True)
         end_if_idle()
@@ -111,7 +133,7 @@ async def _run(
         [each.kind for each in kinds],
         clock(),
         executor(settings, allow_mass_delete),
-        worker_settings(settings),
+        replace(worker_settings(settings), shares=not once),
         report,
         brake_book(settings, store, asks),
     )
@@ -126,7 +148,21 @@ async def _run(
         await asks.close()
         for each in kinds:
             await each.close()
+    if errors:
+        raise errors[0]
     return refused
+
+
+def _wait_line(done: RoundResult, told: Instant | None) -> str:
+    """What --once waits for, if it is for long; empty: it is not, or it was told."""
+    until = done.recheck_at
+    if until is None or until == told or (left := until - clock().now()) < WAIT_TOLD_S * SECOND:
+        return ""
+    reasons: Counter[str] = Counter()
+    for (_, reason), targets in done.count().waits.items():
+        reasons[reason] += targets
+    why = ", ".join(f"{reason} {targets}" for reason, targets in sorted(reasons.items()))
+    return f"waits {format_age(left)}, until {format_second(until)}, by reason: {why or 'none'}"
 
 
 def _kind_of(kinds: list[Started], worker: Worker, partition: str) -> Started:

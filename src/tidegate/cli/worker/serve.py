@@ -222,8 +222,11 @@ async def _serve(
 async def _tell_found(worker: Worker, settings: Settings, log: Log) -> None:
     """Once everything was found: what --act does not match."""
     await worker.discovered.wait()
-    for line in acted_on(settings.act, worker.vitals().running):
-        log.say("warning", line, what="setting")
+    lines = list(acted_on(settings.act, worker.vitals().running))
+    # A rollout of that name may be declared later; until then nothing is acted on.
+    level = "error" if len(lines) == len(settings.act) else "warning"
+    for line in lines:
+        log.say(level, line, what="setting")
 
 
 def _notices(settings: Settings, observer: Observer) -> NoticeQueue | None:

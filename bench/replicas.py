@@ -1,0 +1,236 @@
+"""Replicas: several workers on one PostgreSQL, their rounds, and how partitions change hands.
+
+Rollouts of ten groups of one target each, on a simulated fleet in a process of its own; workers are
+`tidegate serve` processes with the default lease of 15 s, a round of every rollout due each second.
+All of it shares this machine: past its cores, more workers add nothing but what they cost.
+
+    rounds/s    of all workers, by their own metrics, while rollouts go on
+    db ms       what PostgreSQL spent executing statements, a round (pg_stat_database.active_time)
+    even        from the start of the workers until each has as many rollouts as the others
+    kill, term  from the signal to one of them until none of its rollouts is without a worker
+    join        from the start of one more until it has its share
+"""
+
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import sqlalchemy as sa
+
+from bench.table import Report, count, draw
+from bench.timing import Effort
+from tests.contract.journals import postgres_server
+from tests.real.prometheus import free_port
+from tidegate.store.archive_port import Archive
+from tidegate.wiring import clock, open_store
+
+PARTITIONS = 1_000
+WORKERS = (1, 2, 4)
+WINDOW_S = 20.0
+PATIENCE_S = 240.0
+LOOK_S = 0.1
+_TIDEGATE = (sys.executable, "-m", "tidegate")
+_ROUNDS = 'tidegate_round_seconds_count{kind="simulated"}'
+
+
+class Row(msgspec.Struct, frozen=True):
+    """So many workers."""
+
+    workers: int
+    partitions: int
+    rounds_per_s: float
+    db_ms: float
+    commits_per_round: float
+    # Of all workers, a round.
+    cpu_ms: float
+    even_s: float
+    # None: there was no other worker.
+    kill_s: float | None
+    join_s: float | None
+    term_s: float | None
+
+
+class Replica:
+    """One worker."""
+
+    def __init__(self, fleet: str, database: str, folder: Path, flags: tuple[str, ...]) -> None:
+        self.port = free_port()
+        command = [*_TIDEGATE, "serve", "--fleet", fleet, "--database", database, "--act", "*"]
+        command += ["--listen", f"127.0.0.1:{self.port}", "--resync", "1s", *flags]
+        command += ["--rounds", "32", "--actions", "64", "--actions-per-second", "10000"]
+        with (folder / "workers.txt").open("ab") as said:
+            self.process = subprocess.Popen(command, stdout=said, stderr=said)
+
+    def rounds(self) -> float:
+        """How many rounds it has run."""
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/metrics", timeout=30) as answer:
+            text: str = answer.read().decode()
+        found = [line.split()[-1] for line in text.splitlines() if line.startswith(_ROUNDS)]
+        return float(found[0]) if found else 0.0
+
+    def cpu_s(self) -> float:
+        """The CPU time it has taken."""
+        fields = (
+            Path(f"/proc/{self.process.pid}/stat").read_text("ascii").rpartition(")")[2].split()
+        )
+        return (int(fields[11]) + int(fields[12])) / 100
+
+    def end(self, how: signal.Signals) -> None:
+        """Send it a signal."""
+        self.process.send_signal(how)
+
+    def gone(self) -> None:
+        """End it in any case."""
+        self.process.kill()
+        self.process.wait()
+
+
+def run(effort: Effort, say: Callable[[str], None]) -> Report:
+    """One, two and four workers on the same load."""
+    rows: list[Row] = []
+    sizes = (2,) if effort.smoke else WORKERS if effort.peer else WORKERS[:2]
+    partitions = 6 if effort.smoke else PARTITIONS if effort.peer else PARTITIONS // 5
+    for workers in sizes:
+        say(f"replicas: {workers} workers, {partitions} rollouts")
+        # A journal of its own for each: how long its chains are must not tell the rows apart.
+        with tempfile.TemporaryDirectory() as folder, postgres_server() as address:
+            rows.append(_measure(workers, partitions, address, Path(folder), effort.smoke))
+    return Report(rows, [_table(rows)])
+
+
+def _scenario() -> dict[str, object]:
+    groups = [{"name": f"g{each}", "count": 1} for each in range(10)]
+    return {
+        "revision": "v2",
+        "lastGood": "v1",
+        "groups": groups,
+        "strategy": {
+            "type": "ProgressivePerGroup",
+            "progressivePerGroup": {"minSuccessTime": "5s", "progressDeadline": "10m"},
+        },
+        "fleet": {"applyTime": {"from": "5s", "to": "10s"}},
+    }
+
+
+@contextmanager
+def _fleet(copies: int, folder: Path) -> Iterator[str]:
+    path = folder / "load.json"
+    path.write_bytes(msgspec.json.encode(_scenario()))
+    command = [*_TIDEGATE, "fleet", str(path), "--copies", str(copies)]
+    fleet = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    try:
+        assert fleet.stdout is not None
+        yield fleet.stdout.readline().strip()
+    finally:
+        fleet.kill()
+        fleet.communicate()
+
+
+def _measure(workers: int, partitions: int, address: str, folder: Path, smoke: bool) -> Row:
+    flags = ("--lease", "1s") if smoke else ()
+    with ExitStack() as stack:
+        fleet = stack.enter_context(_fleet(partitions, folder))
+        store = stack.enter_context(closing(open_store(address)))
+        replicas: list[Replica] = []
+
+        def begin() -> None:
+            replicas.append(Replica(fleet, address, folder, flags))
+            stack.callback(replicas[-1].gone)
+
+        for _ in range(workers):
+            begin()
+        even_s = _until(lambda: _is_even(store, partitions, workers))
+        rounds, commits, db_ms, cpu_s, took_s = _window(
+            replicas, address, 1.0 if smoke else WINDOW_S
+        )
+        kill_s = join_s = term_s = None
+        if workers > 1:
+            gone = replicas.pop()
+            gone.gone()
+            kill_s = _until(lambda: _is_even(store, partitions, workers - 1))
+            begin()
+            join_s = _until(lambda: _is_even(store, partitions, workers))
+            gone = replicas.pop(0)
+            gone.end(signal.SIGTERM)
+            term_s = _until(lambda: _is_even(store, partitions, workers - 1))
+    each = max(rounds, 1.0)
+    return Row(
+        workers, partitions, rounds / took_s, db_ms / each, commits / each,
+        1000 * cpu_s / each, even_s, kill_s, join_s, term_s,
+    )  # fmt: skip
+
+
+def _window(
+    replicas: list[Replica], address: str, window_s: float
+) -> tuple[float, float, float, float, float]:
+    """What happens within some seconds: rounds, commits, PostgreSQL's time, CPU, the seconds."""
+    before, began = _counts(replicas, address), time.monotonic()
+    time.sleep(window_s)
+    after, took_s = _counts(replicas, address), time.monotonic() - began
+    rounds, commits, db_ms, cpu_s = (
+        late - early for early, late in zip(before, after, strict=True)
+    )
+    return rounds, commits, db_ms, cpu_s, took_s
+
+
+def _counts(replicas: list[Replica], address: str) -> tuple[float, float, float, float]:
+    engine = sa.create_engine(f"postgresql+psycopg://{address.partition('://')[2]}")
+    try:
+        with engine.connect() as connection:
+            question = "SELECT xact_commit, active_time FROM pg_stat_database"
+            found: Any = connection.execute(
+                sa.text(f"{question} WHERE datname = current_database()")
+            ).one()
+    finally:
+        engine.dispose()
+    rounds = sum(each.rounds() for each in replicas)
+    return rounds, float(found[0]), float(found[1]), sum(each.cpu_s() for each in replicas)
+
+
+def _is_even(store: Archive, partitions: int, workers: int) -> bool:
+    """Whether all are led, by so many workers, each with as many within one."""
+    now = clock().now()
+    loads = Counter(each.lease.holder for each in store.leases().values() if each.runs(now))
+    even = max(loads.values(), default=0) - min(loads.values(), default=0) <= 1
+    return even and loads.total() == partitions and len(loads) == workers
+
+
+def _until(condition: Callable[[], bool]) -> float:
+    began = time.monotonic()
+    while not condition():
+        assert time.monotonic() - began < PATIENCE_S, "it takes longer than any bound allows"
+        time.sleep(LOOK_S)
+    return time.monotonic() - began
+
+
+def _table(rows: list[Row]) -> str:
+    heads = (
+        "WORKERS", "ROLLOUTS", "ROUNDS/S", "DB MS A ROUND", "COMMITS A ROUND", "CPU MS A ROUND",
+        "EVEN S", "KILL S", "JOIN S", "TERM S",
+    )  # fmt: skip
+    lines = [
+        (
+            count(row.workers),
+            count(row.partitions),
+            f"{row.rounds_per_s:.0f}",
+            f"{row.db_ms:.2f}",
+            f"{row.commits_per_round:.1f}",
+            f"{row.cpu_ms:.1f}",
+            f"{row.even_s:.1f}",
+            *(
+                "–" if each is None else f"{each:.1f}"
+                for each in (row.kill_s, row.join_s, row.term_s)
+            ),
+        )
+        for row in rows
+    ]
+    return draw("Replicas: workers that share one PostgreSQL and one machine", heads, lines)
