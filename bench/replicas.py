@@ -35,7 +35,7 @@ from tidegate.wiring import clock, open_store
 
 PARTITIONS = 1_000
 WORKERS = (1, 2, 4)
-WINDOW_S = 20.0
+WINDOW_S = 15.0
 PATIENCE_S = 240.0
 LOOK_S = 0.1
 _TIDEGATE = (sys.executable, "-m", "tidegate")
@@ -104,6 +104,8 @@ def run(effort: Effort, say: Callable[[str], None]) -> Report:
         # A journal of its own for each: how long its chains are must not tell the rows apart.
         with tempfile.TemporaryDirectory() as folder, postgres_server() as address:
             rows.append(_measure(workers, partitions, address, Path(folder), effort.smoke))
+        if not effort.smoke:
+            say(_table(rows[-1:]))
     return Report(rows, [_table(rows)])
 
 

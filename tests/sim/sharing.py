@@ -75,8 +75,8 @@ class Sharer:
 
     def holds(self, now: Instant) -> list[str]:
         """What it believes to lead."""
-        held = (self.leadership.held(each) for each in self.partitions)
-        return [lease.partition for lease in held if lease is not None and lease.until > now]
+        held = self.leadership._held.values()
+        return [lease.partition for lease in held if lease.until > now]
 
 
 @dataclass

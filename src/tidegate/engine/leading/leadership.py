@@ -20,6 +20,8 @@ from tidegate.store.port import Store
 TROUBLE_MAX = 300
 # Leases are renewed so often in a term: one answer that fails to come loses none of them.
 RENEWALS = 3
+# Looks of a worker that follows are further apart by a second for every so many partitions.
+LOOKED_A_SECOND = 5_000
 
 
 class Leadership:
@@ -42,6 +44,7 @@ class Leadership:
         self._term = term
         self._act = act
         self._every = every
+        self._acted: dict[str, bool] = {}
         self._shares = shares
         # When a round of a partition last ended.
         self._looked_at: dict[str, Instant] = {}
@@ -59,7 +62,11 @@ class Leadership:
 
     def acts(self, partition: str) -> bool:
         """Whether a partition is acted on; if not, it is only observed."""
-        return any(fnmatchcase(partition, pattern) for pattern in self._act)
+        known = self._acted.get(partition)
+        if known is None:
+            known = any(fnmatchcase(partition, pattern) for pattern in self._act)
+            self._acted[partition] = known
+        return known
 
     def looked(self, partition: str) -> None:
         """A round that saw the outside has just ended."""
@@ -190,7 +197,9 @@ class Leadership:
         while True:
             follows = not runs() or len(self._held) < len(runs())
             left_s = max(0.0, due - loop.time())
-            await asyncio.sleep(min(follow_s, left_s) if follows else left_s)
+            # Of 10,000 partitions a look takes a tenth of a second.
+            look_s = follow_s + len(runs()) / LOOKED_A_SECOND
+            await asyncio.sleep(min(look_s, left_s) if follows else left_s)
             try:
                 changed: list[str] = []
                 if loop.time() >= due:

@@ -107,6 +107,8 @@ def _wished(
             wished.append(name)
         elif acts or observed:
             theirs.setdefault(holder, []).append(name)
+    if max((left[each] for each in theirs), default=0) - mine < 2:
+        return tuple(wished)  # it is even: nothing needs an order
     for names in theirs.values():
         names.sort(key=lambda name: _order(me, name))
     while theirs and len(wished) < WISHES_MAX:
