@@ -212,6 +212,23 @@ def test_a_request_is_carried_out_once_under_its_key(service: Service) -> None:
     assert "idempotency-replayed" not in another.headers
 
 
+def test_a_lost_answer_is_given_again_though_the_act_cannot_be_done_again(
+    service: Service,
+) -> None:
+    """A hold that was lifted is not there to be lifted: the key says that it was done."""
+    client = service.client()
+    scope = {"reason": "incident", "scope": {"everything": True}}
+    assert client.post("/hold/inc", scope, idempotency_key="h1").status == 200
+    lift = {"reason": "solved"}
+    first = client.post("/lift-hold/inc", lift, if_match="*", idempotency_key="l1")
+    assert first.status == 200, first.text
+    again = client.post("/lift-hold/inc", lift, if_match="*", idempotency_key="l1")
+    assert (again.status, again.json) == (200, first.json)
+    assert again.headers["idempotency-replayed"] == "true"
+    new = client.post("/lift-hold/inc", lift, if_match="*", idempotency_key="l2")
+    assert new.status == 404
+
+
 def test_the_same_request_at_once_is_carried_out_once(service: Service) -> None:
     """Eight callers with one key: one entry, and one answer for all."""
     client = service.client()

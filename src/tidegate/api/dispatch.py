@@ -226,7 +226,9 @@ def _path(path: str) -> str:
 
 
 def _written(done: RecordedAnswer) -> Response:
-    headers = {"Cache-Control": "no-store", "ETag": f'"{done.tag}"'}
+    headers = {"Cache-Control": "no-store"}
+    if done.tag:
+        headers["ETag"] = f'"{done.tag}"'
     if done.repeated:
         headers["Idempotency-Replayed"] = "true"
     return Response(done.body, headers=headers, media_type=_JSON)

@@ -15,13 +15,14 @@ from tidegate.access.roles import Caller, refusal
 from tidegate.api.live_journals import LiveJournals
 from tidegate.api.problem import RequestError, forbidden, plan_moved, plan_needed
 from tidegate.api.route import ActRoute, PreparedAct, RouteAct, RouteBody
-from tidegate.app.journals import Journals
+from tidegate.app.journals import Journals, called
 from tidegate.app.plan_tag import difference, tag_of
+from tidegate.journal.brake_state import PARTITION as BRAKES
 from tidegate.journal.chain import JournalNote
 from tidegate.journal.facts import Requested
 from tidegate.journal.selection import EntryFilter
 from tidegate.model.document import Document
-from tidegate.model.errors import StaleError
+from tidegate.model.errors import StaleError, TidegateError
 
 # A worker writes a few times a second at most; who loses this often has another problem.
 ATTEMPTS = 10
@@ -89,7 +90,13 @@ class Recorder:
         archive, digest = self._live.archive, _digest(route, caller, name, body)
         for _ in range(ATTEMPTS):
             before, journals = archive.heads(), self._live.fresh()
-            prepared = self._prepared(route, journals, caller, name, body)
+            try:
+                prepared = self._prepared(route, journals, caller, name, body)
+            except TidegateError:
+                # What was done cannot always be done again: a hold is lifted once.
+                if known := self._answered_before(journals, caller, name, key, digest):
+                    return RecordedAnswer(known, "", repeated=True)
+                raise
             head = archive.head(prepared.partition)
             if head.seq != before.get(prepared.partition, 0):
                 continue  # it may have been decided without the last entry
@@ -137,6 +144,14 @@ class Recorder:
         before = next((rows for each in wanted if (rows := self._seen.find(each))), None)
         moved = None if before is None else difference(before, prepared.rows)
         raise plan_moved(tag, moved)
+
+    def _answered_before(
+        self, journals: Journals, caller: Caller, name: str, key: str, digest: str
+    ) -> bytes:
+        """What was answered to this key, wherever the act was written; empty: it is new."""
+        seen = called(seen_by(caller, journals).names(), name) if key else []
+        found = (self._repeated(each, caller, key, digest) for each in (BRAKES, *seen))
+        return next(filter(None, found), b"")
 
     def _repeated(self, partition: str, caller: Caller, key: str, digest: str) -> bytes:
         """What was answered to this key; empty: it is new."""
