@@ -314,6 +314,8 @@ class Worker:
                         )
                         part.wake = partial(self.wake, partition)
                     async with self._turns.one():
+                        if self._stop.is_set() or self._leadership.gives(partition):
+                            continue  # others wait for it: its turn may have been long in coming
                         one, result = await self._round(kind, part, lease)
                     failures = 0
                     if result.looked:

@@ -225,6 +225,18 @@ class FaultyStore:
         with self._call(OF_STORE_WRITING):
             return self._store.renew(holder, looks, now, term)
 
+    def take_many(
+        self, holder: str, looks: Mapping[str, Look], now: Instant, term: Duration
+    ) -> dict[str, Lease]:
+        """Take many leases."""
+        with self._call(OF_STORE_WRITING):
+            return self._store.take_many(holder, looks, now, term)
+
+    def release_many(self, leases: Sequence[tuple[Lease, Look]]) -> None:
+        """Give many leases back."""
+        with self._call(OF_STORE_WRITING):
+            self._store.release_many(leases)
+
     def wish(self, partitions: Sequence[str], wish: Wish, now: Instant) -> None:
         """Ask for leases of others."""
         with self._call(OF_STORE_WRITING):

@@ -152,6 +152,16 @@ class Store(Protocol):
         """Renew many leases at once, each with its last look; one that is missing is lost."""
         ...
 
+    def take_many(
+        self, holder: str, looks: Mapping[str, Look], now: Instant, term: Duration
+    ) -> dict[str, Lease]:
+        """Take many leases at once, as `lease` does; one that is missing has another holder."""
+        ...
+
+    def release_many(self, leases: Sequence[tuple[Lease, Look]]) -> None:
+        """Give many leases back at once, as `release` does."""
+        ...
+
     def wish(self, partitions: Sequence[str], wish: Wish, now: Instant) -> None:
         """Ask the holders of some leases for them; one that another asked for stays as it is."""
         ...

@@ -9,6 +9,7 @@ import asyncio
 from collections.abc import Callable, Collection
 from fnmatch import fnmatchcase
 
+from tidegate.engine.batch import Batcher
 from tidegate.engine.leading.share import ShareStep, ShareView, free_ones, share_step
 from tidegate.journal.lease import KeptLease, Lease, Look, Wish
 from tidegate.machine.clock import Clock
@@ -44,6 +45,8 @@ class Leadership:
         self._term = term
         self._act = act
         self._every = every
+        self._take: Batcher[str, Lease | None] = Batcher(self._took)
+        self._release: Batcher[Lease, None] = Batcher(self._released)
         self._acted: dict[str, bool] = {}
         self._shares = shares
         # When a round of a partition last ended.
@@ -100,10 +103,7 @@ class Leadership:
         """Take or renew a lease; None if another worker has it, or is to have it."""
         if partition not in self._held and partition not in self._takes:
             return None
-        now, look = self._clock.now(), self._look(partition)
-        lease = await asyncio.to_thread(
-            self._store.lease, partition, self._holder, now, self._term, look
-        )
+        lease = await self._take(partition)
         self._takes.discard(partition)
         self._held.pop(partition, None)
         if lease is not None:
@@ -115,7 +115,19 @@ class Leadership:
         """Give a lease back."""
         self._held.pop(lease.partition, None)
         self._gives.discard(lease.partition)
-        await asyncio.to_thread(self._store.release, lease, self._look(lease.partition))
+        await self._release(lease)
+
+    async def _took(self, names: list[str]) -> list[Lease | None]:
+        """Leases that are asked for at the same time are one transaction."""
+        looks = {each: self._look(each) for each in names}
+        now = self._clock.now()
+        done = await asyncio.to_thread(self._store.take_many, self._holder, looks, now, self._term)
+        return [done.get(each) for each in names]
+
+    async def _released(self, leases: list[Lease]) -> list[None]:
+        given = [(each, self._look(each.partition)) for each in leases]
+        await asyncio.to_thread(self._store.release_many, given)
+        return [None] * len(leases)
 
     def lasts(self, lease: Lease | None) -> bool:
         """Whether a lease need not be renewed yet: over half of its term is left."""

@@ -162,6 +162,22 @@ class MemoryStore:
                     found.record = done[name] = record
         return done
 
+    def take_many(
+        self, holder: str, looks: Mapping[str, Look], now: Instant, term: Duration
+    ) -> dict[str, Lease]:
+        """Take many leases at once; one that is missing has another holder."""
+        with self._lock:
+            found = (
+                (name, self.lease(name, holder, now, term, look)) for name, look in looks.items()
+            )
+            return {name: lease for name, lease in found if lease is not None}
+
+    def release_many(self, leases: Sequence[tuple[Lease, Look]]) -> None:
+        """Give many leases back at once."""
+        with self._lock:
+            for lease, look in leases:
+                self.release(lease, look)
+
     def wish(self, partitions: Sequence[str], wish: Wish, now: Instant) -> None:
         """Ask the holders of some leases for them."""
         rules.check_names(wish.by)

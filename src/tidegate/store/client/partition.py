@@ -34,11 +34,13 @@ _LOCK_MANY = (
     ' ORDER BY name COLLATE "C" FOR UPDATE'
 )
 _KEEP_MANY = (
-    "UPDATE journal_partitions AS kept SET holder = new.holder, until = new.until"
-    " FROM unnest(%s::bigint[], %s::text[], %s::bigint[]) AS new (id, holder, until)"
+    "UPDATE journal_partitions AS kept"
+    " SET holder = new.holder, token = new.token, until = new.until"
+    " FROM unnest(%s::bigint[], %s::text[], %s::bigint[], %s::bigint[])"
+    " AS new (id, holder, token, until)"
     " WHERE kept.id = new.id"
 )
-_KEEP_MANY_SQLITE = "UPDATE journal_partitions SET holder = ?, until = ? WHERE id = ?"
+_KNOWN = "SELECT name FROM journal_partitions WHERE name = ANY(%s)"
 _LEASES = "SELECT name, holder, token, until FROM journal_partitions WHERE token > 0"
 _ALL = f"SELECT {_COLUMNS} FROM journal_partitions WHERE seq > 0"
 _HEADS = "SELECT name, seq FROM journal_partitions WHERE seq > 0"
@@ -179,12 +181,25 @@ def lock_many(driver: Driver, names: Sequence[str]) -> list[Partition]:
 
 
 def keep_many(driver: Driver, records: Sequence[tuple[Partition, KeptLease]]) -> None:
-    """Extend leases, or keep wishes for them, under the tokens they have."""
-    if not records:
-        return
-    rows = [(_column(record), record.lease.until, found.id) for found, record in records]
+    """The same for many."""
     if driver.is_sqlite:
-        driver.raw.executemany(_KEEP_MANY_SQLITE, rows)
-        return
-    columns = [each[2] for each in rows], [each[0] for each in rows], [each[1] for each in rows]
-    driver.raw.execute(_KEEP_MANY, columns)
+        for found, record in records:
+            keep_lease(driver, found, record)
+    elif records:
+        ids = [found.id for found, _ in records]
+        leases = [record.lease for _, record in records]
+        columns = [_column(record) for _, record in records], [each.token for each in leases]
+        driver.raw.execute(_KEEP_MANY, (ids, *columns, [each.until for each in leases]))
+
+
+def make_missing(driver: Driver, names: Sequence[str]) -> None:
+    """Make the partitions that do not exist."""
+    if driver.is_sqlite:
+        known = {name for name in names if _row(driver, name, "") is not None}
+    else:
+        rows = driver.raw.execute(_KNOWN, (list(names),)).fetchall()
+        known = {row[0] for row in rows}
+    for name in names:
+        if name not in known:
+            start = genesis(name)
+            driver.raw.execute(_MAKE.format(_mark(driver)), (name, start, start))

@@ -3,12 +3,13 @@
 Even where the server's default would not wait for the disk.
 """
 
+import select
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy.exc import ArgumentError, DBAPIError
+from sqlalchemy.exc import ArgumentError, DBAPIError, InvalidatePoolError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 from tidegate.model.errors import OutsideError, UserError
@@ -27,6 +28,7 @@ class PostgresDatabase(Database):
     def __init__(self, engine: sa.Engine, name: str) -> None:
         super().__init__(name)
         self.engine = engine
+        self._asks = engine.execution_options(isolation_level="AUTOCOMMIT")
 
     @contextmanager
     def altering(self) -> Iterator[sa.Connection]:
@@ -40,9 +42,11 @@ class PostgresDatabase(Database):
         with self.altering() as connection:
             yield driver_of(connection)
 
-    def asking(self) -> AbstractContextManager[Driver]:
-        """One short transaction; a server has no cheaper way."""
-        return self.appending()
+    @contextmanager
+    def asking(self) -> Iterator[Driver]:
+        """For one statement that reads: it is a transaction by itself, so it takes one answer."""
+        with self._outside(), self._asks.connect() as connection:
+            yield driver_of(connection)
 
     @contextmanager
     def snapshot(self) -> Iterator[Driver]:
@@ -77,18 +81,33 @@ def postgres_database(url: str) -> PostgresDatabase:
     rest = url.partition("://")[2]
     try:
         address = sa.make_url(f"postgresql+psycopg://{rest}")
-        engine = sa.create_engine(address, pool_pre_ping=True)
+        engine = sa.create_engine(address)
     except (ArgumentError, ValueError):
         raise _unusable("not a PostgreSQL address", "postgresql://user@host/database") from None
     except ModuleNotFoundError:
         raise _unusable("no driver for PostgreSQL", "install tidegate[postgres]") from None
     sa.event.listen(engine, "connect", _wait_for_commits)
+    sa.event.listen(engine, "checkout", _still_open)
     # A password is never printed.
     return PostgresDatabase(engine, address.set(drivername="postgresql").render_as_string())
 
 
 def _unusable(message: str, remedy: str) -> UserError:
     return UserError((Problem("--database", message, remedy),))
+
+
+def _still_open(connection: Any, _: Any, __: Any) -> None:
+    """A connection that its server has closed is not used again.
+
+    Its socket can be read, though nothing was asked: that takes no answer of the server, as a ping
+    does.
+    """
+    if connection.closed:
+        raise InvalidatePoolError
+    socket = select.poll()
+    socket.register(connection.fileno(), select.POLLIN)
+    if socket.poll(0):
+        raise InvalidatePoolError
 
 
 def _wait_for_commits(connection: Any, _: Any) -> None:

@@ -23,6 +23,7 @@ from tidegate.store.client.partition import (
     keep_many,
     lock,
     lock_many,
+    make_missing,
     move_base,
     move_head,
 )
@@ -227,6 +228,24 @@ class SqlStore:
             list(looks),
             lambda found: rules.renewed(found.record, holder, now, term, looks[found.name]),
         )
+
+    def take_many(
+        self, holder: str, looks: Mapping[str, Look], now: Instant, term: Duration
+    ) -> dict[str, Lease]:
+        """Take many leases at once; one that is missing has another holder."""
+        rules.check_names(holder, *looks)
+        with self._database.appending() as driver:
+            make_missing(driver, sorted(looks))
+        done = self._kept_many(
+            list(looks),
+            lambda found: rules.next_record(found.record, holder, now, term, looks[found.name]),
+        )
+        return {name: record.lease for name, record in done.items()}
+
+    def release_many(self, leases: Sequence[tuple[Lease, Look]]) -> None:
+        """Give many leases back at once."""
+        known = {lease.partition: (lease, look) for lease, look in leases}
+        self._kept_many(list(known), lambda found: rules.released(found.record, *known[found.name]))
 
     def wish(self, partitions: Sequence[str], wish: Wish, now: Instant) -> None:
         """Ask the holders of some leases for them."""
