@@ -15,7 +15,7 @@ from tidegate.model.errors import OutsideError
 # How long answers under way may take to end.
 CLOSE_S = 2
 # Streams are fewer (`stream.py`), so that probes and scrapers get through.
-CONNECTIONS_MAX = 200
+CONNECTIONS_MAX = 1_000
 
 
 def bind(host: str, port: int) -> socket.socket:
