@@ -32,6 +32,7 @@ from bench import (
     replicas,
     restart,
     rollout,
+    service,
     upgrades,
 )
 from bench.fleet import LEGEND
@@ -49,6 +50,7 @@ SECTIONS: Mapping[str, Callable[[Effort, Callable[[str], None]], Report]] = {
     "policies": policies.run,
     "load": load.run,
     "replicas": replicas.run,
+    "service": service.run,
     "ocm": ocm.run,
     "bundle": bundle.run,
     "estate": estate.run,

@@ -39,8 +39,8 @@ GROUPS, PER_GROUP = 10, 10
 SOAK_S = 1
 LATENCY_MS_MAX, MAKESPAN_OVER_MAX = 100, 0.05
 PATIENCE_S = 400
-_TIDEGATE = (sys.executable, "-m", "tidegate")
-_WORKER = (
+TIDEGATE = (sys.executable, "-m", "tidegate")
+WORKER_FLAGS = (
     "--act", "*", "--actions", "64", "--actions-per-second", "10000", "--rounds", "32",
     "--resync", "5s", "--discover", "500ms",
 )  # fmt: skip
@@ -76,7 +76,8 @@ def run(effort: Effort, say: Callable[[str], None]) -> Report:
     return Report(rows, [_table(rows)])
 
 
-def _scenario(many: int) -> dict[str, object]:
+def scenario(many: int) -> dict[str, object]:
+    """So many groups."""
     groups = [
         {"name": f"g{g}", "clusters": [f"g{g}-c{c}" for c in range(PER_GROUP)]} for g in range(many)
     ]
@@ -92,19 +93,19 @@ def _scenario(many: int) -> dict[str, object]:
 
 def _measure(size: int, every_ms: int, groups: int, folder: Path) -> Row:
     path = folder / "load.json"
-    path.write_bytes(msgspec.json.encode(_scenario(groups)))
+    path.write_bytes(msgspec.json.encode(scenario(groups)))
     with (folder / "fleet.txt").open("wb") as said, (folder / "run.txt").open("wb") as told:
-        command = [*_TIDEGATE, "fleet", str(path), "--copies", str(size)]
+        command = [*TIDEGATE, "fleet", str(path), "--copies", str(size)]
         command += ["--every", f"{every_ms}ms"]
         fleet = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=said, text=True)
         try:
             assert fleet.stdout is not None
             address = fleet.stdout.readline().strip()
             before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
-            flags = ["--fleet", address, "--database", str(folder / "load.db"), *_WORKER]
-            worker = subprocess.Popen([*_TIDEGATE, "run", *flags], stdout=told, stderr=told)
+            flags = ["--fleet", address, "--database", str(folder / "load.db"), *WORKER_FLAGS]
+            worker = subprocess.Popen([*TIDEGATE, "run", *flags], stdout=told, stderr=told)
             try:
-                carried, seen = asyncio.run(_live(address, size * groups * PER_GROUP))
+                carried, seen = asyncio.run(live(address, size * groups * PER_GROUP))
                 megabytes = _peak_megabytes(worker.pid)
             finally:
                 worker.send_signal(signal.SIGTERM)
@@ -113,10 +114,10 @@ def _measure(size: int, every_ms: int, groups: int, folder: Path) -> Row:
         finally:
             fleet.send_signal(signal.SIGTERM)
             fleet.communicate(timeout=60)
-    return _judge(size, every_ms, groups, carried, seen, cpu_s, megabytes)
+    return judge(size, every_ms, groups, carried, seen, cpu_s, megabytes)
 
 
-async def _live(address: str, wanted: int) -> tuple[list[Carried], dict[str, Observation]]:
+async def live(address: str, wanted: int) -> tuple[list[Carried], dict[str, Observation]]:
     """Wait until every target has the change; what the fleet reports then."""
     remote = remote_fleet(address)
     deadline = time.monotonic() + PATIENCE_S
@@ -138,7 +139,7 @@ def _peak_megabytes(pid: int) -> float:
     return 0.0
 
 
-def _judge(
+def judge(
     size: int,
     every_ms: int,
     groups: int,
@@ -147,6 +148,7 @@ def _judge(
     cpu_s: float,
     megabytes: float,
 ) -> Row:
+    """What was added to the waves, by the fleet's own record."""
     told: dict[str, dict[str, int]] = defaultdict(dict)
     for each in carried:
         told[each.partition][each.task.target] = each.at

@@ -1,4 +1,4 @@
-"""kill -9 of replicas and of PostgreSQL with clients attached, each write under a key of its own."""
+"""kill -9 of replicas and of PostgreSQL with clients attached, each write under its own key."""
 
 import json
 import random

@@ -1,0 +1,249 @@
+"""Service: readers, streams and writers on one `serve`, beside 100 rollouts under way.
+
+Rollouts of some groups of ten targets each, as in `load`, on a simulated fleet in a process of its
+own; one `serve` on SQLite, synced to disk. Each reader asks for one thing a second: status, a
+rollout, why, targets, cells, in turn. Each writer sets or lifts a hold that covers nothing. Streams
+take every event. All clients are in this process, on the same machine, over loopback.
+
+    read, write    from sending a request to its whole answer, as a client sees it
+    wave           what the worker adds to a wave, as `load` has it; first without clients
+"""
+
+import asyncio
+import random
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import aiohttp
+import msgspec
+
+from bench.load import PER_GROUP, TIDEGATE, WORKER_FLAGS, judge, live, scenario
+from bench.table import Report, count, draw
+from bench.timing import Effort
+from tests.real.prometheus import free_port
+from tidegate.access.roles import Role
+from tidegate.app.tokens import TokenRequest, create_token
+from tidegate.kinds.rollouts.fleet import Observation
+from tidegate.kinds.rollouts.wire.remote_fleet import Carried
+from tidegate.wiring import clock, open_store
+
+ROLLOUTS, GROUPS, EVERY_MS = 100, 4, 107
+READ_MS_MAX = 100
+# A caller may send 100 requests a second.
+CALLERS = 10
+_READS = (
+    "/status", "/rollouts?limit=50", "/rollouts/{name}", "/why/{name}", "/targets?rollout={name}",
+    "/cells/{name}", "/holds",
+)  # fmt: skip
+
+
+class Size(msgspec.Struct, frozen=True):
+    """How many clients there are."""
+
+    readers: int
+    streams: int
+    writes_per_s: int
+
+
+SIZES = (Size(0, 0, 0), Size(20, 5, 2), Size(100, 25, 10), Size(200, 50, 20))
+
+
+class Row(msgspec.Struct, frozen=True):
+    """What one number of clients met."""
+
+    size: Size
+    reads: int
+    read_p50_ms: float
+    read_p99_ms: float
+    write_p99_ms: float
+    # Answers that are neither 200 nor 304.
+    refused: int
+    events: int
+    wave_p50_ms: float
+    wave_p99_ms: float
+    cpu_s: float
+
+
+class Clients:
+    """Readers, streams and writers, until they are told to end."""
+
+    def __init__(self, size: Size, server: str, tokens: list[str], rollouts: int) -> None:
+        self._size, self._tokens, self._rollouts = size, tokens, rollouts
+        self._api = f"{server}/api/v1"
+        self._rng = random.Random(1)
+        self.read_ms: list[float] = []
+        self.write_ms: list[float] = []
+        self.refused = self.events = 0
+
+    async def run(self) -> None:
+        """Until it is cancelled."""
+        size = self._size
+        connector = aiohttp.TCPConnector(limit=0)
+        async with aiohttp.ClientSession(connector=connector, raise_for_status=False) as http:
+            works = [self._read(http, number) for number in range(size.readers)]
+            works += [self._stream(http, number) for number in range(size.streams)]
+            works += [self._write(http, number) for number in range(size.writes_per_s)]
+            await asyncio.gather(*works)
+
+    def _login(self, number: int) -> dict[str, str]:
+        return {"Authorization": f"Bearer {self._tokens[number % CALLERS]}"}
+
+    async def _read(self, http: aiohttp.ClientSession, number: int) -> None:
+        await asyncio.sleep(self._rng.random())
+        step = number
+        while True:
+            name = f"simulated/load-{self._rng.randrange(1, self._rollouts + 1)}"
+            path = _READS[step % len(_READS)].format(name=name)
+            step += 1
+            began = time.perf_counter()
+            async with http.get(self._api + path, headers=self._login(number)) as answer:
+                await answer.read()
+            took_s = time.perf_counter() - began
+            self.read_ms.append(1000 * took_s)
+            self.refused += answer.status != 200
+            await asyncio.sleep(max(0.0, 1 - took_s))
+
+    async def _stream(self, http: aiohttp.ClientSession, number: int) -> None:
+        name = f"simulated/load-{number % self._rollouts + 1}"
+        path = "/changes" if number % 2 else f"/watch/{name}"
+        patience = aiohttp.ClientTimeout(total=None)
+        while True:
+            async with http.get(
+                self._api + path, headers=self._login(number), timeout=patience
+            ) as answer:
+                async for line in answer.content:
+                    self.events += line.startswith(b"data:")
+            self.refused += 1
+            await asyncio.sleep(1)
+
+    async def _write(self, http: aiohttp.ClientSession, number: int) -> None:
+        await asyncio.sleep(self._rng.random())
+        step = 0
+        while True:
+            act = ("hold", "lift-hold")[step % 2]
+            body: dict[str, object] = {"reason": "a measurement"}
+            if act == "hold":
+                body["scope"] = {"targets": [f"elsewhere-{number}"]}
+            headers = {
+                **self._login(number),
+                "If-Match": "*",
+                "Idempotency-Key": f"{number}-{step}-{time.time_ns()}",
+            }
+            began = time.perf_counter()
+            where = f"{self._api}/{act}/bench-{number}"
+            async with http.post(where, json=body, headers=headers) as answer:
+                await answer.read()
+            took_s = time.perf_counter() - began
+            self.write_ms.append(1000 * took_s)
+            self.refused += answer.status != 200
+            step += 1
+            await asyncio.sleep(max(0.0, 1 - took_s))
+
+
+def run(effort: Effort, say: Callable[[str], None]) -> Report:
+    """Without clients, and with three numbers of them."""
+    rows: list[Row] = []
+    sizes = SIZES if effort.peer else (SIZES[0], SIZES[1])
+    for size in (Size(2, 2, 2),) if effort.smoke else sizes:
+        say(
+            f"service: {size.readers} readers, {size.streams} streams, {size.writes_per_s} writes/s"
+        )
+        with tempfile.TemporaryDirectory() as folder:
+            rows.append(_measure(size, Path(folder), 2 if effort.smoke else ROLLOUTS, effort.smoke))
+        if not effort.smoke:
+            say(_table(rows[-1:]))
+    return Report(rows, [_table(rows)])
+
+
+def _measure(size: Size, folder: Path, rollouts: int, smoke: bool) -> Row:
+    groups = 2 if smoke else GROUPS
+    path, database, port = folder / "load.json", str(folder / "load.db"), free_port()
+    path.write_bytes(msgspec.json.encode(scenario(groups)))
+    tokens = [f"tidegate_{number:043}" for number in range(CALLERS)]
+    with closing(open_store(database)) as store:
+        for number, token in enumerate(tokens):
+            request = TokenRequest(name=f"c{number}", role=Role.ADMIN, reason="a measurement")
+            create_token(store, request, token, clock().now(), "bench")
+    command = [*TIDEGATE, "fleet", str(path), "--copies", str(rollouts)]
+    fleet = subprocess.Popen(
+        [*command, "--every", f"{EVERY_MS}ms"], stdout=subprocess.PIPE, text=True
+    )
+    try:
+        assert fleet.stdout is not None
+        address = fleet.stdout.readline().strip()
+        flags = ["--fleet", address, "--database", database, *WORKER_FLAGS]
+        flags += ["--listen", f"127.0.0.1:{port}", "--log-level", "error"]
+        serve = subprocess.Popen([*TIDEGATE, "serve", *flags])
+        try:
+            clients = Clients(size, f"http://127.0.0.1:{port}", tokens, rollouts)
+            carried, seen = asyncio.run(_lived(address, rollouts * groups * PER_GROUP, clients))
+            fields = Path(f"/proc/{serve.pid}/stat").read_text("ascii").rpartition(")")[2].split()
+            cpu_s = (int(fields[11]) + int(fields[12])) / 100
+        finally:
+            serve.send_signal(signal.SIGTERM)
+            serve.wait(timeout=60)
+    finally:
+        fleet.kill()
+        fleet.communicate()
+    waves = judge(rollouts, EVERY_MS, groups, carried, seen, cpu_s, 0.0)
+    return Row(
+        size, len(clients.read_ms), _at(clients.read_ms, 50), _at(clients.read_ms, 99),
+        _at(clients.write_ms, 99), clients.refused, clients.events,
+        waves.p50_ms, waves.p99_ms, cpu_s,
+    )  # fmt: skip
+
+
+async def _lived(
+    address: str, wanted: int, clients: Clients
+) -> tuple[list[Carried], dict[str, Observation]]:
+    await asyncio.sleep(3)  # it begins to listen
+    attached = asyncio.create_task(clients.run())
+    try:
+        return await live(address, wanted)
+    finally:
+        attached.cancel()
+        await asyncio.gather(attached, return_exceptions=True)
+        if attached.done() and not attached.cancelled() and attached.exception() is not None:
+            raise RuntimeError("a client failed") from attached.exception()
+
+
+def _at(taken: list[float], percent: int) -> float:
+    ordered = sorted(taken)
+    return ordered[min(len(ordered) - 1, len(ordered) * percent // 100)] if ordered else 0.0
+
+
+def _goal(row: Row) -> str:
+    """Whether what was promised holds."""
+    kept = row.read_p99_ms < READ_MS_MAX
+    return f"reads under {READ_MS_MAX} ms: {'kept' if kept else 'missed'}"
+
+
+def _table(rows: list[Row]) -> str:
+    heads = (
+        "READERS", "STREAMS", "WRITES/S", "READS", "READ P50 MS", "READ P99 MS", "WRITE P99 MS",
+        "REFUSED", "EVENTS", "WAVE P50 MS", "WAVE P99 MS", "CPU S", "GOAL",
+    )  # fmt: skip
+    lines = [
+        (
+            count(row.size.readers),
+            count(row.size.streams),
+            count(row.size.writes_per_s),
+            count(row.reads),
+            f"{row.read_p50_ms:.0f}",
+            f"{row.read_p99_ms:.0f}",
+            f"{row.write_p99_ms:.0f}",
+            count(row.refused),
+            count(row.events),
+            f"{row.wave_p50_ms:.0f}",
+            f"{row.wave_p99_ms:.0f}",
+            f"{row.cpu_s:.1f}",
+            _goal(row),
+        )
+        for row in rows
+    ]
+    return draw("Service: clients of one process that also runs 100 rollouts", heads, lines)
