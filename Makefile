@@ -123,6 +123,9 @@ sim: $(READY)
 	    --upgrades $(UPGRADES) --shards $(SHARDS) $(ARGS)
 	TIDEGATE_TESTS=full $(PYTEST) $(LARGE)
 
+fuzz: $(READY)
+	$(BIN)/python -m tests.fuzz $(ARGS)
+
 bench: $(READY)
 	$(BIN)/python -m bench $(ARGS)
 

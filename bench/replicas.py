@@ -159,12 +159,13 @@ def _measure(workers: int, partitions: int, address: str, folder: Path, smoke: b
         if workers > 1:
             gone = replicas.pop()
             gone.gone()
-            kill_s = _until(lambda: _is_even(store, partitions, workers - 1))
+            kill_s = _until(lambda: _is_led(store, partitions, gone))
+            _until(lambda: _is_even(store, partitions, workers - 1))
             begin()
             join_s = _until(lambda: _is_even(store, partitions, workers))
             gone = replicas.pop(0)
             gone.end(signal.SIGTERM)
-            term_s = _until(lambda: _is_even(store, partitions, workers - 1))
+            term_s = _until(lambda: _is_led(store, partitions, gone))
         for each in replicas:
             each.end(signal.SIGTERM)
         for each in replicas:
@@ -209,6 +210,13 @@ def _counts(replicas: list[Replica], address: str) -> tuple[float, float, float,
         engine.dispose()
     rounds = sum(each.rounds() for each in replicas)
     return rounds, float(found[0]), float(found[1]), sum(each.cpu_s() for each in replicas)
+
+
+def _is_led(store: Archive, partitions: int, gone: Replica) -> bool:
+    """Whether all are led by others than one that is gone."""
+    now, pid = clock().now(), f"/{gone.process.pid}"
+    holders = [each.lease.holder for each in store.leases().values() if each.runs(now)]
+    return len(holders) == partitions and not any(each.endswith(pid) for each in holders)
 
 
 def _is_even(store: Archive, partitions: int, workers: int) -> bool:

@@ -2,8 +2,9 @@
 
 Rollouts of some groups of ten targets each, as in `load`, on a simulated fleet in a process of its
 own; one `serve` on SQLite, synced to disk. Each reader asks for one thing a second: status, a
-rollout, why, targets, cells, in turn. Each writer sets or lifts a hold that covers nothing. Streams
-take every event. All clients are in this process, on the same machine, over loopback.
+rollout, why, targets, cells, in turn. Of ten writes eight resume a rollout, one sets a hold that
+covers nothing, and one lifts it. Streams take every event. All clients are in this process, on the
+same machine, over loopback.
 
     read, write    from sending a request to its whole answer, as a client sees it
     wave           what the worker adds to a wave, as `load` has it; first without clients
@@ -30,16 +31,21 @@ from tidegate.access.roles import Role
 from tidegate.app.tokens import TokenRequest, create_token
 from tidegate.kinds.rollouts.fleet import Observation
 from tidegate.kinds.rollouts.wire.remote_fleet import Carried
-from tidegate.wiring import clock, open_store
+from tidegate.wiring import clock, open_store, remote_fleet
 
 ROLLOUTS, GROUPS, EVERY_MS = 100, 4, 107
 READ_MS_MAX = 100
+PATIENCE_S = 60.0
 # A caller may send 100 requests a second.
 CALLERS = 10
 _READS = (
     "/status", "/rollouts?limit=50", "/rollouts/{name}", "/why/{name}", "/targets?rollout={name}",
     "/cells/{name}", "/holds",
 )  # fmt: skip
+
+
+# What changes nothing: rollouts that are not paused are resumed; some set and lift holds.
+_WRITES = (*("resume",) * 4, "hold", *("resume",) * 4, "lift-hold")
 
 
 class Size(msgspec.Struct, frozen=True):
@@ -72,13 +78,28 @@ class Row(msgspec.Struct, frozen=True):
 class Clients:
     """Readers, streams and writers, until they are told to end."""
 
-    def __init__(self, size: Size, server: str, tokens: list[str], rollouts: int) -> None:
-        self._size, self._tokens, self._rollouts = size, tokens, rollouts
+    def __init__(self, size: Size, server: str, tokens: list[str]) -> None:
+        self._size, self._tokens = size, tokens
+        # The rollouts, once they are known.
+        self.names: list[str] = []
         self._api = f"{server}/api/v1"
         self._rng = random.Random(1)
         self.read_ms: list[float] = []
         self.write_ms: list[float] = []
         self.refused = self.events = 0
+
+    async def answered(self) -> None:
+        """Until the service answers."""
+        until = time.monotonic() + PATIENCE_S
+        async with aiohttp.ClientSession() as http:
+            while True:
+                try:
+                    async with http.get(f"{self._api}/whoami", headers=self._login(0)) as answer:
+                        if answer.status == 200:
+                            return
+                except aiohttp.ClientError:
+                    assert time.monotonic() < until, "it does not answer"
+                await asyncio.sleep(0.1)
 
     async def run(self) -> None:
         """Until it is cancelled."""
@@ -97,7 +118,7 @@ class Clients:
         await asyncio.sleep(self._rng.random())
         step = number
         while True:
-            name = f"simulated/load-{self._rng.randrange(1, self._rollouts + 1)}"
+            name = self._rng.choice(self.names)
             path = _READS[step % len(_READS)].format(name=name)
             step += 1
             began = time.perf_counter()
@@ -109,7 +130,7 @@ class Clients:
             await asyncio.sleep(max(0.0, 1 - took_s))
 
     async def _stream(self, http: aiohttp.ClientSession, number: int) -> None:
-        name = f"simulated/load-{number % self._rollouts + 1}"
+        name = self.names[number % len(self.names)]
         path = "/changes" if number % 2 else f"/watch/{name}"
         patience = aiohttp.ClientTimeout(total=None)
         while True:
@@ -125,17 +146,19 @@ class Clients:
         await asyncio.sleep(self._rng.random())
         step = 0
         while True:
-            act = ("hold", "lift-hold")[step % 2]
+            act, name = _WRITES[step % len(_WRITES)], f"bench-{number}"
             body: dict[str, object] = {"reason": "a measurement"}
             if act == "hold":
                 body["scope"] = {"targets": [f"elsewhere-{number}"]}
+            elif act == "resume":
+                name = self._rng.choice(self.names)
             headers = {
                 **self._login(number),
                 "If-Match": "*",
                 "Idempotency-Key": f"{number}-{step}-{time.time_ns()}",
             }
             began = time.perf_counter()
-            where = f"{self._api}/{act}/bench-{number}"
+            where = f"{self._api}/{act}/{name}"
             async with http.post(where, json=body, headers=headers) as answer:
                 await answer.read()
             took_s = time.perf_counter() - began
@@ -180,7 +203,7 @@ def _measure(size: Size, folder: Path, rollouts: int, smoke: bool) -> Row:
         flags += ["--listen", f"127.0.0.1:{port}", "--log-level", "error"]
         serve = subprocess.Popen([*TIDEGATE, "serve", *flags])
         try:
-            clients = Clients(size, f"http://127.0.0.1:{port}", tokens, rollouts)
+            clients = Clients(size, f"http://127.0.0.1:{port}", tokens)
             carried, seen = asyncio.run(_lived(address, rollouts * groups * PER_GROUP, clients))
             fields = Path(f"/proc/{serve.pid}/stat").read_text("ascii").rpartition(")")[2].split()
             cpu_s = (int(fields[11]) + int(fields[12])) / 100
@@ -201,7 +224,12 @@ def _measure(size: Size, folder: Path, rollouts: int, smoke: bool) -> Row:
 async def _lived(
     address: str, wanted: int, clients: Clients
 ) -> tuple[list[Carried], dict[str, Observation]]:
-    await asyncio.sleep(3)  # it begins to listen
+    await clients.answered()
+    remote = remote_fleet(address)
+    try:
+        clients.names = await remote.partitions()
+    finally:
+        await remote.close()
     attached = asyncio.create_task(clients.run())
     try:
         return await live(address, wanted)

@@ -1,6 +1,7 @@
 """Journals for a process that answers again and again: read once a second, and on every change."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from threading import Lock
 from typing import TypeVar
 
@@ -42,10 +43,28 @@ class LiveJournals:
         with self._lock:
             return question(self._current())
 
+    @contextmanager
+    def writing(self) -> Iterator[tuple[Journals, dict[str, int]]]:
+        """Journals for an act, and the ends of the chains they were decided for.
+
+        None else is answered until it is recorded: the states it rests on are folded in place.
+        """
+        with self._lock:
+            heads = self.archive.heads()
+            yield self._made(heads), heads
+
+    def forget(self, partition: str) -> None:
+        """It was written to by a caller, who is to see it in every list."""
+        self._kept.decided.pop(partition, None)
+
+    def _made(self, heads: dict[str, int]) -> Journals:
+        now = self._clock.now()
+        return Journals(self.archive, self._rules_of, now, kept=self._kept, heads=heads)
+
     def _current(self) -> Journals:
         heads, now = self.archive.heads(), self._clock.now()
         known = self._journals
         if known is None or heads != self._heads or not 0 <= now - known.now < SECOND:
-            known = Journals(self.archive, self._rules_of, now, kept=self._kept)
+            known = self._made(heads)
             self._journals, self._heads = known, heads
         return known

@@ -5,6 +5,7 @@ prepared on; if the chain moved meanwhile, all of it is done again.
 """
 
 from collections import OrderedDict
+from collections.abc import Mapping
 from hashlib import sha256
 from threading import Lock
 
@@ -80,46 +81,66 @@ class Recorder:
         self, route: ActRoute, caller: Caller, name: str, body: RouteBody
     ) -> RecordedAnswer:
         """What an act would reach, and the tag of the plan it would be carried out on."""
-        prepared = self._prepared(route, self._live.fresh(), caller, name, body)
-        return RecordedAnswer(encoded(prepared.reach), self._seen.keep(prepared.rows))
+        with self._live.writing() as (journals, _):
+            prepared = self._prepared(route, journals, caller, name, body)
+            return RecordedAnswer(encoded(prepared.reach), self._seen.keep(prepared.rows))
 
     def record(
         self, route: ActRoute, caller: Caller, name: str, body: RouteBody, *, match: str, key: str
     ) -> RecordedAnswer:
         """Carry an act out; RequestError 412 if the plan it names is no more."""
-        archive, digest = self._live.archive, _digest(route, caller, name, body)
+        digest = _digest(route, caller, name, body)
         for _ in range(ATTEMPTS):
-            before, journals = archive.heads(), self._live.fresh()
-            try:
-                prepared = self._prepared(route, journals, caller, name, body)
-            except TidegateError:
-                # What was done cannot always be done again: a hold is lifted once.
-                if known := self._answered_before(journals, caller, name, key, digest):
-                    return RecordedAnswer(known, "", repeated=True)
-                raise
-            head = archive.head(prepared.partition)
-            if head.seq != before.get(prepared.partition, 0):
-                continue  # it may have been decided without the last entry
-            tag = self._seen.keep(prepared.rows)
-            if known := self._repeated(prepared.partition, caller, key, digest):
-                return RecordedAnswer(known, tag, repeated=True)
-            self._check(route, match, tag, prepared)
-            answer = encoded(prepared.answer)
-            said = Requested(
-                act=f"{route.verb}/{name}".rstrip("/"),
-                via=caller.via,
-                key=key,
-                digest=digest if key else "",
-                answer=msgspec.Raw(answer.rstrip() if key else b"null"),
-            )
-            notes = [JournalNote(journals.now, caller.actor, each) for each in prepared.facts]
-            notes.append(JournalNote(journals.now, caller.actor, said))
-            try:
-                archive.append(prepared.partition, notes, after=head, frees=prepared.places)
-            except StaleError:
-                continue
-            return RecordedAnswer(answer, tag)
+            with self._live.writing() as (journals, heads):
+                done = self._tried(route, caller, name, body, match, key, digest, journals, heads)
+            if done is not None:
+                return done
         raise StaleError(f"{route.verb} {name}: it is written to all the time; ask again")
+
+    def _tried(
+        self,
+        route: ActRoute,
+        caller: Caller,
+        name: str,
+        body: RouteBody,
+        match: str,
+        key: str,
+        digest: str,
+        journals: Journals,
+        heads: Mapping[str, int],
+    ) -> RecordedAnswer | None:
+        """Carry an act out on these journals; None: they moved meanwhile."""
+        archive = self._live.archive
+        try:
+            prepared = self._prepared(route, journals, caller, name, body)
+        except TidegateError:
+            # What was done cannot always be done again: a hold is lifted once.
+            if known := self._answered_before(journals, caller, name, key, digest):
+                return RecordedAnswer(known, "", repeated=True)
+            raise
+        head = archive.head(prepared.partition)
+        if head.seq != heads.get(prepared.partition, 0):
+            return None  # it may have been decided without the last entry
+        tag = self._seen.keep(prepared.rows)
+        if known := self._repeated(prepared.partition, caller, key, digest):
+            return RecordedAnswer(known, tag, repeated=True)
+        self._check(route, match, tag, prepared)
+        answer = encoded(prepared.answer)
+        said = Requested(
+            act=f"{route.verb}/{name}".rstrip("/"),
+            via=caller.via,
+            key=key,
+            digest=digest if key else "",
+            answer=msgspec.Raw(answer.rstrip() if key else b"null"),
+        )
+        notes = [JournalNote(journals.now, caller.actor, each) for each in prepared.facts]
+        notes.append(JournalNote(journals.now, caller.actor, said))
+        try:
+            archive.append(prepared.partition, notes, after=head, frees=prepared.places)
+        except StaleError:
+            return None
+        self._live.forget(prepared.partition)
+        return RecordedAnswer(answer, tag)
 
     def _prepared(
         self, route: ActRoute, journals: Journals, caller: Caller, name: str, body: RouteBody

@@ -4,7 +4,7 @@ That is now while a worker looks, and else that of its last look (`app/workers.p
 journal are as they are now; those of a worker's files are as it recorded them last.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from copy import copy
 from functools import cached_property
 from typing import Any
@@ -21,6 +21,7 @@ from tidegate.engine.kind import Rules
 from tidegate.engine.others import OtherStates
 from tidegate.explain.view import PartitionView, TargetRow
 from tidegate.gates.scope import kind_word
+from tidegate.journal.brake_state import PARTITION as BRAKES
 from tidegate.journal.fact import Fact
 from tidegate.journal.keys import target_of as target_of_key
 from tidegate.journal.lease import KeptLease
@@ -28,8 +29,13 @@ from tidegate.model.errors import NotFoundError, OutsideError
 from tidegate.model.problem import nearest, nearest_or_all
 from tidegate.model.reason import Outcome
 from tidegate.model.target import bare
-from tidegate.model.time import Instant
+from tidegate.model.time import SECOND, Duration, Instant
 from tidegate.store.port import Store
+
+# A decision is used again for so long, if nothing was written to its partition meanwhile.
+SHARED = Duration(SECOND)
+# Of more partitions than these, a list shows each as it was at most `SHARED` ago.
+FEW = 20
 
 RulesOf = Callable[[str], Rules[Any, Any, Any]]
 """The rules of a partition, by its name."""
@@ -41,6 +47,8 @@ class KeptStates:
     def __init__(self, store: Store) -> None:
         self.book = BrakeBook(store)
         self.states = OtherStates(store)
+        # By partition: the ends of its chain and of that of brakes, what was decided, and when.
+        self.decided: dict[str, tuple[tuple[int, int], Decision | None, Instant]] = {}
 
 
 class Journals:
@@ -53,10 +61,12 @@ class Journals:
         now: Instant,
         at: Instant | None = None,
         kept: "KeptStates | None" = None,
+        heads: Mapping[str, int] | None = None,
     ) -> None:
         """`at`: decide for this moment, whenever a worker last looked.
 
-        `kept`: states from before, which a process that answers again and again has.
+        `kept`: states from before, which a process that answers again and again has. `heads`: the
+        ends of all chains; what was decided for the same ends within a second is used again.
         """
         self.store = store
         self.now = now
@@ -70,6 +80,7 @@ class Journals:
         self._limited: dict[str, Decision | None] = {}
         # What was decided for this moment; None: every question is decided anew.
         self._known: dict[str, Decision | None] | None = None if kept is None else {}
+        self._heads = heads
 
     @cached_property
     def _leases(self) -> dict[str, KeptLease]:
@@ -188,18 +199,49 @@ class Journals:
         every = (each for each in self.store.partitions() if self._is_shown(each))
         return [each for each in every if not kind or kind_word(each) == kind]
 
-    def read(self, partition: str) -> Decision | None:
-        """One partition; None: nothing of it is declared or observed yet, or may be seen."""
-        return self._seen_part(self._any(partition))
+    def read(self, partition: str, *, listed: bool = False) -> Decision | None:
+        """One partition; None: nothing of it is declared or observed yet, or may be seen.
 
-    def _any(self, partition: str) -> Decision | None:
+        `listed`: it is one of many, and may be as it was a moment ago.
+        """
+        return self._seen_part(self._any(partition, listed))
+
+    def _any(self, partition: str, listed: bool = False) -> Decision | None:
         if self._known is not None and partition in self._known:
             return self._known[partition]
+        ends = self._ends(partition)
+        found = self._before(partition, ends, listed)
+        if found is not None:
+            if not listed:
+                self._keep(partition, found)
+            return found
         rules = self.rules_of(partition)
         found = self._decided(partition, rules, self._kept.states.of(rules)(partition))
+        self._keep(partition, found)
+        if ends is not None:
+            self._kept.decided[partition] = (ends, found, self.now)
+        return found
+
+    def _before(
+        self, partition: str, ends: tuple[int, int] | None, listed: bool
+    ) -> Decision | None:
+        """What was decided a moment ago, if it can be used again."""
+        known = self._kept.decided.get(partition)
+        if ends is None or known is None:
+            return None
+        (seq, brakes), found, at = known
+        same = brakes == ends[1] and (listed or seq == ends[0])
+        return found if same and 0 <= self.now - at < SHARED else None
+
+    def _keep(self, partition: str, found: Decision | None) -> None:
         if self._known is not None:
             self._known[partition] = found
-        return found
+
+    def _ends(self, partition: str) -> tuple[int, int] | None:
+        """The ends of the chains that a decision rests on; None: they are not known."""
+        if self._heads is None:
+            return None
+        return self._heads.get(partition, 0), self._heads.get(BRAKES, 0)
 
     def supposing(self, one: Decision, fact: Fact, actor: str) -> Decision | None:
         """The same partition as it would be with one more fact."""
@@ -228,8 +270,9 @@ class Journals:
 
     def all(self, kind: str = "") -> Iterator[Decision]:
         """Every partition of which something is known."""
-        for name in self.names(kind):
-            found = self.read(name)
+        names = self.names(kind)
+        for name in names:
+            found = self.read(name, listed=len(names) > FEW)
             if found is not None:
                 yield found
 

@@ -28,6 +28,8 @@ _NOUNS = {
     "array": "a list",
     "object": "an object",
 }
+# Of a document that is another one altogether, so many are named.
+UNKNOWN_MAX = 100
 DURATION_REMEDY = 'write a duration like "90s", "30m" or "1h30m"'
 INSTANT_REMEDY = 'write a time like "2026-01-31T12:00:00Z"'
 
@@ -247,7 +249,10 @@ class Reader:
 
     def close(self, *, fatal: bool = True) -> None:
         """A field that was not read is misspelt: an error, or a warning if not fatal."""
-        for name in sorted(self._fields.keys() - self._asked):
+        unknown = sorted(self._fields.keys() - self._asked)
+        note = self.problems.add if fatal else self.problems.warn
+        for name in unknown[:UNKNOWN_MAX]:
             hint = nearest(name, self._asked) or f"known here: {', '.join(sorted(self._asked))}"
-            note = self.problems.add if fatal else self.problems.warn
             note(self.at(name), "unknown field", hint)
+        if len(unknown) > UNKNOWN_MAX:
+            note(self.path, f"{len(unknown) - UNKNOWN_MAX} more unknown fields")

@@ -1,7 +1,8 @@
 """JSON that comes from elsewhere: every decoder of the package is made here.
 
 msgspec stops at the interpreter's recursion limit, by a RecursionError that callers would not
-expect; here it is a DecodeError like any other fault of a text. How long a text may be is up to its
+expect, and at bytes that are no UTF-8 by a UnicodeDecodeError; here both are a DecodeError like any
+other fault of a text. How long a text may be is up to its
 reader: each has a limit of its own.
 """
 
@@ -13,6 +14,7 @@ import msgspec
 T = TypeVar("T")
 
 _TOO_DEEP = "nested too deeply to be read"
+_NO_TEXT = "a text in it is no UTF-8"
 
 
 @overload
@@ -29,6 +31,8 @@ def decode_json(raw: bytes | str | msgspec.Raw, kind: Any = Any) -> Any:
         return msgspec.json.decode(raw, type=kind)
     except RecursionError:
         raise msgspec.DecodeError(_TOO_DEEP) from None
+    except UnicodeError:
+        raise msgspec.DecodeError(_NO_TEXT) from None
 
 
 @overload
@@ -48,5 +52,7 @@ def json_decoder(kind: Any) -> Callable[[bytes | str | msgspec.Raw], Any]:
             return decode(raw)
         except RecursionError:
             raise msgspec.DecodeError(_TOO_DEEP) from None
+        except UnicodeError:
+            raise msgspec.DecodeError(_NO_TEXT) from None
 
     return read

@@ -1,0 +1,1 @@
+"""Documents made to hurt, from a seed, through every reader of input."""
