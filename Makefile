@@ -20,7 +20,7 @@ FORTNIGHT := $(BIN)/tidegate simulate upgrades examples/fortnight.yaml --save de
 
 .DEFAULT_GOAL := help
 .SUFFIXES:
-.PHONY: help setup demo test check bench e2e image sim docs lock clean
+.PHONY: help setup demo test check bench e2e image sim fuzz docs lock clean
 
 define HELP
 make setup   install Tidegate and its tools into $(VENV) (the other targets do it by themselves)
@@ -31,6 +31,7 @@ make bench   how fast it decides                       ARGS=...
 make e2e     end to end with the real parts            ARGS=...
 make image   the container image, into build/image (as root, on Debian and its kin)
 make sim     seeded simulation, all laws at full size  SEEDS=$(SEEDS) STATES=$(STATES) LOOPS=$(LOOPS) UPGRADES=$(UPGRADES) SHARDS=$(SHARDS)
+make fuzz    100,000 hostile documents through every reader of input, some 40 minutes
 make docs    regenerate the reference pages
 make lock    pin and hash the requirements again       LOCK_ARGS=--upgrade
 make clean   remove $(VENV), caches and build output

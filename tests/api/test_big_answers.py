@@ -1,0 +1,35 @@
+"""Ten thousand targets with every verdict fit into one answer: what they share is sent once."""
+
+import gzip
+from pathlib import Path
+
+from click.testing import CliRunner
+
+from tests.api.stage import Service
+from tidegate.cli.main import cli
+
+TARGETS = 10_000
+# Compressed, as a browser gets it.
+BYTES_MAX = 40_000
+
+
+def test_ten_thousand_targets_are_under_forty_kilobytes(tmp_path: Path) -> None:
+    """In ten groups, two of them under way: state, group and every verdict of each target."""
+    scenario = tmp_path / "big.yaml"
+    groups = ", ".join(f"{{name: g{each}, count: {TARGETS // 10}}}" for each in range(10))
+    scenario.write_text(
+        f"revision: v2\nlastGood: v1\ngroups: [{groups}]\n"
+        "strategy: {type: ProgressivePerGroup, progressivePerGroup:"
+        " {minSuccessTime: 1h, maxConcurrency: 10%}}\n",
+        encoding="utf-8",
+    )
+    path = tmp_path / "big.db"
+    done = CliRunner().invoke(
+        cli, ["run", "--scenario", str(scenario), "--once", "--database", str(path)]
+    )
+    assert done.exit_code == 0, done.output
+    answer = Service(path).client().get("/cells/simulated/big")
+    assert answer.status == 200
+    assert len(answer.json["names"]) == len(answer.json["cells"]) == TARGETS
+    assert max(answer.json["cells"]) == len(answer.json["kinds"]) - 1
+    assert len(gzip.compress(answer.text.encode(), 6)) < BYTES_MAX
