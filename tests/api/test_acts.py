@@ -1,5 +1,6 @@
 """Acts over HTTP: on the plan that was seen, once under a key, nothing in a dry run."""
 
+import asyncio
 import threading
 
 import pytest
@@ -292,4 +293,28 @@ def test_a_caller_without_a_token_changes_nothing(service: Service) -> None:
     before = entries(service)
     for route in ACTS:
         assert Client(service.app).post(f"/{route.verb}/x", HOLD, if_match="*").status == 401
+    assert entries(service) == before
+
+
+def test_a_caller_that_leaves_before_its_body_is_whole_does_nothing(service: Service) -> None:
+    """It is no error of ours, and nothing is recorded."""
+    client, before = service.client(), entries(service)
+    sent: list[dict[str, object]] = []
+
+    async def receive() -> dict[str, object]:
+        return {"type": "http.disconnect"}
+
+    async def send(message: dict[str, object]) -> None:
+        sent.append(message)
+
+    login = (b"authorization", f"Bearer {client.token}".encode())
+    scope = {
+        "type": "http",
+        "method": "POST",
+        "path": f"/api/v1{APPROVE}",
+        "query_string": b"",
+        "headers": [login, (b"content-type", b"application/json")],
+    }
+    asyncio.run(service.app(scope, receive, send))  # type: ignore[arg-type]
+    assert sent[0]["status"] == 400
     assert entries(service) == before

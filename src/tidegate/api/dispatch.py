@@ -7,7 +7,7 @@ from typing import Any, get_origin
 from urllib.parse import quote, urlencode
 
 import msgspec
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
@@ -271,11 +271,14 @@ async def _body(request: Request, kind: type[Any]) -> Any:
         detail = f'Content-Type is "{sent}"; send {_JSON}'
         raise RequestError(415, "media-type", "Not JSON", detail)
     raw = bytearray()
-    async for chunk in request.stream():
-        raw += chunk
-        if len(raw) > BODY_MAX:
-            detail = f"the body has more than {BODY_MAX} bytes"
-            raise RequestError(413, "too-large", "Too large", detail)
+    try:
+        async for chunk in request.stream():
+            raw += chunk
+            if len(raw) > BODY_MAX:
+                detail = f"the body has more than {BODY_MAX} bytes"
+                raise RequestError(413, "too-large", "Too large", detail)
+    except ClientDisconnect:
+        raise bad_request("the caller left before its body was whole") from None
     try:
         return decode_json(bytes(raw), kind)
     except msgspec.ValidationError as error:
