@@ -313,9 +313,9 @@ class Worker:
                             PartitionState, self._store, partition, kind.rules, acts=True
                         )
                         part.wake = partial(self.wake, partition)
-                    async with self._turns.one():
-                        if self._stop.is_set() or self._leadership.gives(partition):
-                            continue  # others wait for it: its turn may have been long in coming
+                    async with self._turns.one() as waited:
+                        if waited and (self._stop.is_set() or self._leadership.gives(partition)):
+                            continue  # its turn was long in coming: others wait for it
                         one, result = await self._round(kind, part, lease)
                     failures = 0
                     if result.looked:

@@ -15,8 +15,9 @@ class Turns:
         self.waiting = self.under_way = 0
 
     @asynccontextmanager
-    async def one(self) -> AsyncIterator[None]:
-        """Wait until fewer are under way than may be."""
+    async def one(self) -> AsyncIterator[bool]:
+        """Wait until fewer are under way than may be; whether there was a wait."""
+        waits = self._slots.locked()
         self.waiting += 1
         try:
             await self._slots.acquire()
@@ -24,7 +25,7 @@ class Turns:
             self.waiting -= 1
         self.under_way += 1
         try:
-            yield
+            yield waits
         finally:
             self.under_way -= 1
             self._slots.release()
