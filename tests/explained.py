@@ -2,7 +2,7 @@
 
 from tidegate.app.documents import RolloutDetails
 from tidegate.app.rollouts import view_details
-from tidegate.cli.look.view_text import target_rows
+from tidegate.app.text.view_text import target_rows
 from tidegate.explain.table import Row
 from tidegate.kinds.rollouts.core.decide import RolloutPlan
 from tidegate.kinds.rollouts.core.explain.view import rollout_view

@@ -7,7 +7,7 @@ from tests.sim.by_hand import decided
 from tests.sim.drawn import cases
 from tests.sim.generator import Case
 from tests.sim.invariants import everybody_has_a_reason
-from tidegate.cli.look.view_text import group_rows, target_rows, target_tree
+from tidegate.app.text.view_text import group_rows, target_rows, target_tree
 from tidegate.kinds.rollouts.core.explain.tree import target_tree as recorded_tree
 
 

@@ -12,7 +12,7 @@ from tests.patience import PATIENCE_S
 from tests.real.kube import ControlPlane, Kubernetes
 from tests.real.kubelet import METRICS_PORT, kubelet
 from tests.staged import INTEGRATION, RULES, Declared
-from tidegate.cli.look.view_text import TARGET_HEAD
+from tidegate.app.text.view_text import TARGET_HEAD
 from tidegate.engine.breaker import Breaker
 from tidegate.engine.execute import Executor, Limits
 from tidegate.engine.round import RoundResult

@@ -4,7 +4,7 @@ from itertools import groupby
 
 from tests.explained import details
 from tests.scenarios.story import Doc
-from tidegate.cli.look.view_text import GROUP_HEAD, group_rows
+from tidegate.app.text.view_text import GROUP_HEAD, group_rows
 from tidegate.explain.sentence import sentence
 from tidegate.explain.table import layout
 from tidegate.kinds.rollouts.core.decide import RolloutPlan

@@ -12,7 +12,7 @@ from tidegate.app import rollouts as app
 from tidegate.app.brakes.brake_list import BlockList, ExpediteList, FreezeList, HoldList, brake_list
 from tidegate.app.brakes.claims import ClaimList, ClaimRow, claim_list
 from tidegate.app.callers import CallerReport, caller_report
-from tidegate.app.cells import CellMap, cell_map
+from tidegate.app.cells import CellMap, FleetCells, cell_map, fleet_cells
 from tidegate.app.comparison import ReplayReport, replay
 from tidegate.app.documents import (
     RolloutDates,
@@ -60,6 +60,13 @@ class WhyQuery(RouteQuery, frozen=True):
     """Which target, where the name is that of a rollout."""
 
     target: str | None = None
+
+
+class CellsQuery(RouteQuery, frozen=True):
+    """Which rollouts."""
+
+    # Of one kind; empty: of every kind.
+    kind: str = ""
 
 
 class DatesQuery(RouteQuery, frozen=True):
@@ -147,6 +154,11 @@ def targets(ask: RouteQuestion[TargetListQuery]) -> RouteAnswer:
 def cells(ask: RouteQuestion[NoQuery]) -> RouteAnswer:
     """The targets of a rollout for a map: what they have in common once, and an index for each."""
     return _planned(ask, cell_map(ask.journals, ask.name))
+
+
+def every_cell(ask: RouteQuestion[CellsQuery]) -> FleetCells:
+    """The targets of every rollout for a map."""
+    return fleet_cells(ask.journals, ask.query.kind)
 
 
 def holds(ask: RouteQuestion[NoQuery]) -> Document:
@@ -292,6 +304,7 @@ QUESTIONS: tuple[QuestionRoute, ...] = (
         "/when/{name}", dates, (RolloutDates, ClusterForecast, ClusterForecastList), long=True
     ),
     QuestionRoute("/targets", targets, (TargetList,)),
+    QuestionRoute("/cells", every_cell, (FleetCells,)),
     QuestionRoute("/cells/{name}", cells, (CellMap,)),
     QuestionRoute("/holds", holds, (HoldList,)),
     QuestionRoute("/freezes", freezes, (FreezeList,)),

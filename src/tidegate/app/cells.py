@@ -6,8 +6,9 @@
 from msgspec import field
 
 from tidegate.app.documents import OptionDoc, TargetParts
-from tidegate.app.journals import Journals
+from tidegate.app.journals import Decision, Journals
 from tidegate.app.plan_tag import tag_of
+from tidegate.app.rollouts import look_of
 from tidegate.explain.view import TargetRow
 from tidegate.model.document import Document, Part
 from tidegate.model.time import format_instant
@@ -17,6 +18,8 @@ class CellKind(Part, frozen=True, kw_only=True, omit_defaults=True):
     """What targets have in common: state, revisions, and every verdict."""
 
     state: str
+    # What it is drawn as: failed, held, stopped, moving, soaking, waiting, done, ignored.
+    look: str
     group: str = ""
     revision: str = ""
     next: str = ""
@@ -39,9 +42,26 @@ class CellMap(Document, frozen=True, kw_only=True):
     cells: tuple[int, ...] = field(default=())
 
 
+class FleetCells(Document, frozen=True, kw_only=True):
+    """Every partition as cells."""
+
+    at: str
+    items: tuple[CellMap, ...]
+
+
+def fleet_cells(journals: Journals, kind: str = "") -> FleetCells:
+    """Every partition, or those of a kind, as cells."""
+    items = tuple(map(cells_of, journals.all(kind)))
+    return FleetCells(at=format_instant(journals.now), items=items)
+
+
 def cell_map(journals: Journals, name: str) -> CellMap:
     """A partition as cells."""
-    one = journals.find(name)
+    return cells_of(journals.find(name))
+
+
+def cells_of(one: Decision) -> CellMap:
+    """A decision as cells."""
     parts, kinds = TargetParts(), dict[tuple[object, ...], int]()
     found: list[CellKind] = []
     cells: list[int] = []
@@ -49,7 +69,7 @@ def cell_map(journals: Journals, name: str) -> CellMap:
         key = _key(row)
         if key not in kinds:
             kinds[key] = len(found)
-            found.append(_kind(parts, row))
+            found.append(_kind(parts, row, moves=one.worker.moves))
         cells.append(kinds[key])
     return CellMap(
         rollout=one.partition,
@@ -68,10 +88,11 @@ def _key(row: TargetRow) -> tuple[object, ...]:
     return (*shared, id(row.shut), same)
 
 
-def _kind(parts: TargetParts, row: TargetRow) -> CellKind:
+def _kind(parts: TargetParts, row: TargetRow, *, moves: bool) -> CellKind:
     one = parts.one(row)
     return CellKind(
         state=one.state,
+        look=look_of(row, moves=moves),
         group=one.group,
         revision=one.revision,
         next=one.next,

@@ -19,7 +19,7 @@ from tidegate.app.documents import (
 from tidegate.app.journals import Decision, Journals, target_of
 from tidegate.app.when import expected_in
 from tidegate.app.workers import PartitionWorker
-from tidegate.explain.view import PartitionView
+from tidegate.explain.view import PartitionView, TargetRow
 from tidegate.gates.scope import kind_word
 from tidegate.journal.chain import JournalEntry
 from tidegate.journal.fact import UnknownFactError
@@ -85,10 +85,36 @@ def _counts(view: PartitionView, worker: PartitionWorker) -> Counter[str]:
             counts["done"] += 1
         else:
             counts["waiting"] += 1
-            verdicts = each.options[0].verdicts if each.options else ()
-            counts["held"] += _is_shut(verdicts, _BRAKES)
-            counts["stopped"] += _is_shut(verdicts, _STOPS)
+            counts["held"] += is_held(each)
+            counts["stopped"] += is_stopped(each)
     return counts
+
+
+def is_held(row: TargetRow) -> bool:
+    """Whether a brake covers a target that waits."""
+    return _is_shut(_first(row), _BRAKES)
+
+
+def is_stopped(row: TargetRow) -> bool:
+    """Whether a target waits because a person paused or ended its rollout."""
+    return _is_shut(_first(row), _STOPS)
+
+
+def look_of(row: TargetRow, *, moves: bool) -> str:
+    """What a target is drawn as; `moves`: a worker starts what may start."""
+    if row.state in FAILED:
+        return "failed"
+    if row.state == "Soaking":
+        return "soaking"
+    if row.state in _MOVING or (row.starts and moves):
+        return "moving"
+    if row.state in DONE:
+        return "done" if row.state == "Done" else "ignored"
+    return "held" if is_held(row) else "stopped" if is_stopped(row) else "waiting"
+
+
+def _first(row: TargetRow) -> tuple[Verdict, ...]:
+    return row.options[0].verdicts if row.options else ()
 
 
 def _holds(view: PartitionView) -> set[str]:

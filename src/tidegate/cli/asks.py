@@ -9,19 +9,18 @@ from typing import Any
 import click
 from msgspec.structs import replace
 
-from tidegate.app.asks import AskReport, OperatorRequest
+from tidegate.app.asks import OperatorRequest
+from tidegate.app.text.ask_text import answered_words, ask_line
 from tidegate.cli.answers.place import AnswerPlace, answering, answers_option
 from tidegate.cli.live import confirmed
 from tidegate.cli.moment import ahead
 from tidegate.cli.prompt import ALWAYS, FREE
-from tidegate.cli.render.consequence_text import consequence_words
 from tidegate.cli.render.worker_text import tell_unattended
 from tidegate.cli.setting_options import settings_options
 from tidegate.cli.shape import Act
 from tidegate.explain.names import ranged
 from tidegate.journal.facts import Verb
 from tidegate.kind_table import change_lines
-from tidegate.model.counted import counted
 from tidegate.settings.settings import Merged
 from tidegate.wiring import clock
 
@@ -116,29 +115,20 @@ def _answer(
     with answering(place, writes=True) as answers:
         ready = answers.prepare(name, asked)
         report = ready.report
-        names = ", ".join((*report.groups, *report.gates))
-        what = report.version or "a revision without a name"
-        what = "every revision" if asked.standing else what
-        reach = f"{report.rollout}: {names}, {counted(report.targets, 'target')}, {what}"
         stops = asked.verb in (Verb.REJECT, Verb.REVOKE)
         if merged is not None:
             for line in change_lines(report.rollout, report.version, merged.settings()):
                 click.echo(line, err=True)
         if report.reaches:
             click.echo(f"lets in: {ranged(report.reaches, None)}", err=True)
-        confirmed(f"{reach}{_follows(report)}", report.targets, yes, stops=stops)
+        confirmed(ask_line(report, standing=asked.standing), report.targets, yes, stops=stops)
         ready.record()
-    click.echo(f"{_DONE[asked.verb]} {names} for {what}")
+    names = ", ".join((*report.groups, *report.gates))
+    click.echo(f"{_DONE[asked.verb]} {names} for {answered_words(report, standing=asked.standing)}")
     tell_unattended([report.worker])
 
 
 _DONE = {Verb.APPROVE: "approved", Verb.REJECT: "rejected", Verb.REVOKE: "revoked"}
-
-
-def _follows(report: AskReport) -> str:
-    """What a request leads to, in words; empty: nothing moves by it."""
-    said = [*consequence_words(report.leads_to), *filter(None, [report.not_undone])]
-    return f"; {'; '.join(said)}" if said else ""
 
 
 def _simple(
@@ -154,13 +144,8 @@ def _simple(
     with answering(place, writes=True) as answers:
         ready = answers.prepare(name, asked)
         report = ready.report
-        reach = f"{report.rollout}: {report.moving} moving, {report.waiting} waiting"
-        if asked.verb is Verb.ABORT and report.waiting:
-            reach += f"; {counted(report.waiting, 'waiting target')} will not start"
-        if asked.verb is Verb.ABORT and not report.leads_to.returns:
-            reach += "; nothing is rolled back"
         moved = max(report.leads_to.moved, report.waiting)
-        confirmed(f"{reach}{_follows(report)}", moved, yes, free, stops=stops)
+        confirmed(ask_line(report), moved, yes, free, stops=stops)
         ready.record()
     groups = f" ({', '.join(asked.groups)})" if asked.groups else ""
     click.echo(f"{word} {report.rollout}{groups}")

@@ -9,9 +9,9 @@ import msgspec
 from tidegate.app.brakes.release import BrakeRelease
 from tidegate.app.brakes.request import BrakeRequest, BrakeWord
 from tidegate.app.brakes.scope import BrakeScope, LabelSelector
+from tidegate.app.text.reach_text import lift_lines, reach_lines, release_lines, set_line
 from tidegate.cli.answers.place import AnswerPlace, answering
 from tidegate.cli.answers.port import AnswerSource
-from tidegate.cli.brakes.reach_text import lift_lines, reach_lines, release_lines, set_line
 from tidegate.cli.live import confirmed, create_option, whoami
 from tidegate.cli.moment import ahead
 from tidegate.cli.render.worker_text import tell_unattended

@@ -5,11 +5,12 @@ from msgspec.structs import asdict
 
 from tidegate.app import rollouts as app
 from tidegate.app.documents import RolloutItem, RolloutList, StatusReport
+from tidegate.app.text.view_text import GROUP_HEAD, TARGET_HEAD, group_rows, target_rows
+from tidegate.app.text.worker_text import WORKER_HEAD, worker_rows
 from tidegate.app.workers import trouble_lines
 from tidegate.cli.answers.place import AnswerPlace, answering, answers_option
-from tidegate.cli.look.view_text import GROUP_HEAD, TARGET_HEAD, group_rows, target_rows
 from tidegate.cli.output import again, emit, say, terminal_width, wants_colour
-from tidegate.cli.render.worker_text import WORKER_HEAD, tell_trouble, worker_rows
+from tidegate.cli.render.worker_text import tell_trouble
 from tidegate.cli.setting_options import color_option, settings_options
 from tidegate.cli.shape import Command, LazyGroup
 from tidegate.explain.table import layout

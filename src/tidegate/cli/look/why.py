@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tidegate.app.documents import RolloutDetails, TargetDetails
-from tidegate.cli.answers.place import AnswerPlace, answering
-from tidegate.cli.look.view_text import (
+from tidegate.app.text.view_text import (
     GROUP_HEAD,
     TARGET_HEAD,
     group_rows,
     target_rows,
     target_tree,
 )
+from tidegate.cli.answers.place import AnswerPlace, answering
 from tidegate.cli.output import FORMATS, emit, say, terminal_width, wants_colour
 from tidegate.cli.render.worker_text import tell_trouble
 from tidegate.cli.setting_options import settings_options

@@ -8,10 +8,10 @@ from typing import Any
 
 import click
 
+from tidegate.app.text.reach_text import set_line
 from tidegate.cli.answers.place import answering, answers_option
 from tidegate.cli.brakes.commands import remover
 from tidegate.cli.brakes.options import end_of, request_of, scope_of, scope_options
-from tidegate.cli.brakes.reach_text import set_line
 from tidegate.cli.live import confirmed, create_option
 from tidegate.cli.shape import Act, LazyGroup
 from tidegate.kinds.upgrades.app.expedite import ExpediteEffect

@@ -6,8 +6,8 @@ from tidegate.app.brakes.change import BrakeReport, LiftReport
 from tidegate.app.brakes.reach import BrakeReach, FreezeSpan, PartitionReach
 from tidegate.app.brakes.release import BrakeRelease
 from tidegate.app.brakes.request import BrakeRequest
-from tidegate.cli.render.consequence_text import consequence_words
-from tidegate.cli.render.worker_text import leader_words
+from tidegate.app.text.consequence_text import consequence_words
+from tidegate.app.text.worker_text import leader_words
 from tidegate.model.counted import counted
 from tidegate.model.time import Instant, format_age, format_second, parse_instant
 

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from tidegate.app.documents import GroupDoc, OptionDoc, TargetDoc
+from tidegate.app.text.worker_text import start_words
 from tidegate.app.workers import PartitionWorker
-from tidegate.cli.render.worker_text import start_words
 from tidegate.explain.table import Row
 from tidegate.explain.verdict_part import first_shut_part, part_lines
 from tidegate.model.time import Instant, format_age, format_second, parse_instant
