@@ -4,7 +4,7 @@ from threading import Lock
 
 from tidegate.access.roles import Caller
 from tidegate.access.sessions import SessionStarted, SessionState, fold_session, session_of
-from tidegate.access.tokens import PARTITION, TokenState, caller_of, fold_token
+from tidegate.access.tokens import PARTITION, TokenState, caller_by_hash, caller_of, fold_token
 from tidegate.model.time import Instant
 from tidegate.store.port import Store
 
@@ -24,6 +24,12 @@ class AccessBook:
         with self._lock:
             self._read()
             return caller_of(self._tokens, token, now)
+
+    def by_token_hash(self, digest: str, now: Instant) -> Caller | None:
+        """The caller of the token with this hash; None: it does not work."""
+        with self._lock:
+            self._read()
+            return caller_by_hash(self._tokens, digest, now)
 
     def by_session(self, cookie: str, now: Instant) -> SessionStarted | None:
         """The session of a cookie; None: there is none, or it is over."""

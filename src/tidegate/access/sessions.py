@@ -18,17 +18,20 @@ class SessionStarted(Fact, frozen=True, tag="sessionStarted", kw_only=True, omit
     """A person logged in with a browser."""
 
     hash: str
-    # As the issuer has it: the journal names the person by `name`.
+    # As the issuer has it: the journal names the person by `name`. Empty: by a token of ours.
     issuer: str
     subject: str
     name: str
+    # Of a session by a token: the hash of the token, which ends the session when it is revoked.
+    token: str = ""
     groups: tuple[str, ...] = ()
     expires_at: Instant
 
     def line(self) -> str:
         """The person, by which issuer they are known, and until when."""
         until = format_second(self.expires_at)
-        return f"{self.name} logged in by {self.issuer}, until {until}"
+        by = f"token {self.name}" if self.token else self.issuer
+        return f"{self.name} logged in by {by}, until {until}"
 
 
 class SessionEnded(Fact, frozen=True, tag="sessionEnded", kw_only=True, omit_defaults=True):

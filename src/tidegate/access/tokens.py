@@ -110,9 +110,14 @@ def hash_of(token: str) -> str:
 
 def caller_of(state: TokenState, token: str, now: Instant) -> Caller | None:
     """The caller that a token stands for; None: it does not work."""
-    name = state.by_hash.get(hash_of(token))
+    return caller_by_hash(state, hash_of(token), now)
+
+
+def caller_by_hash(state: TokenState, digest: str, now: Instant) -> Caller | None:
+    """The caller of the token with this hash; None: it does not work."""
+    name = state.by_hash.get(digest)
     known = state.by_name.get(name) if name is not None else None
-    if known is None or known.created.hash != hash_of(token) or not known.works(now):
+    if known is None or known.created.hash != digest or not known.works(now):
         return None
     return Caller(
         actor=f"token:{known.created.name}",

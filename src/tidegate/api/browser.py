@@ -8,18 +8,19 @@ import secrets
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Awaitable, Callable
 from typing import Any
+from urllib.parse import parse_qs, urlencode
 
 import msgspec
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from tidegate.access.login_doc import OidcLogin
+from tidegate.access.login_doc import SESSION, OidcLogin
 from tidegate.access.sessions import SESSION_PREFIX, SessionEnded, SessionStarted
 from tidegate.access.tokens import PARTITION, hash_of
 from tidegate.api.login import Login
 from tidegate.api.login_offer import PATH, LoginOffer
-from tidegate.api.problem import RequestError, bad_request, unknown_caller
+from tidegate.api.problem import RequestError, bad_request, forbidden, unknown_caller
 from tidegate.journal.chain import JournalNote
 from tidegate.model.errors import TidegateError
 from tidegate.model.json_text import decode_json
@@ -34,6 +35,9 @@ LOGIN_S = 600
 # Logins that are finished at once: each asks the issuer.
 FINISHES_MAX = 10
 SESSION_BYTES = 32
+# Forms are a reason and a few names.
+FORM_MAX = 1 << 16
+FIELDS_MAX = 200
 
 
 class BrowserLogin:
@@ -58,6 +62,7 @@ class BrowserLogin:
             Route(PATH, self._caught(self._offer)),
             Route("/auth/login", self._caught(self._begin)),
             Route("/auth/callback", self._caught(self._finish)),
+            Route("/auth/token", self._caught(self._by_token), methods=["POST"]),
             Route("/auth/logout", self._caught(self._end), methods=["POST"]),
         ]
 
@@ -116,7 +121,7 @@ class BrowserLogin:
                 begun.verifier,
             )
             known = await issuer.identity(given.id_token, nonce=begun.nonce)
-        cookie, now = SESSION_PREFIX + secrets.token_urlsafe(SESSION_BYTES), self._now()
+        cookie, now = _new_cookie(), self._now()
         fact = SessionStarted(
             hash=hash_of(cookie),
             issuer=known.issuer,
@@ -125,10 +130,36 @@ class BrowserLogin:
             groups=known.groups,
             expires_at=Instant(now + oidc.session),
         )
-        await self._record(now, known.name, fact)
+        await self._record(now, f"user:{known.name}", fact)
         answer = RedirectResponse(_local(begun.next), 303)
         self._set(answer, self._login.cookie, cookie, oidc.session // SECOND)
         self._set(answer, self._begun_cookie, "", 0)
+        return answer
+
+    async def _by_token(self, request: Request) -> Response:
+        """A session for a token of ours, which a form sends; a token that is wrong: the form."""
+        if not self._login.is_of_our_page(request):
+            raise forbidden("this login was not asked for by a page of this service")
+        sent = await form_fields(request)
+        token, back = sent.get("token", "").strip(), _local(sent.get("next", "/"))
+        try:
+            found = await self._login.by_token(token)
+        except RequestError:
+            self._problem(request, unknown_caller("the token is unknown, expired or revoked"))
+            return RedirectResponse(f"/login?{urlencode({'wrong': '1', 'next': back})}", 303)
+        cookie, now = _new_cookie(), self._now()
+        fact = SessionStarted(
+            hash=hash_of(cookie),
+            issuer="",
+            subject="",
+            name=found.actor.partition(":")[2],
+            token=hash_of(token),
+            expires_at=Instant(now + SESSION),
+        )
+        await self._record(now, found.actor, fact)
+        answer = RedirectResponse(back, 303)
+        safe = request.url.scheme == "https"
+        self._set(answer, self._login.cookie, cookie, SESSION // SECOND, safe=safe)
         return answer
 
     async def _end(self, request: Request) -> Response:
@@ -142,11 +173,11 @@ class BrowserLogin:
         if found is not None:
             await self._login.by_session(request, cookie)  # another page must not log out
             fact = SessionEnded(hash=found.hash, name=found.name)
-            await self._record(now, found.name, fact)
+            await self._record(now, f"{'token' if found.token else 'user'}:{found.name}", fact)
         return answer
 
-    async def _record(self, now: Instant, name: str, fact: SessionStarted | SessionEnded) -> None:
-        note = JournalNote(now, f"user:{name}", fact)
+    async def _record(self, now: Instant, actor: str, fact: SessionStarted | SessionEnded) -> None:
+        note = JournalNote(now, actor, fact)
         await asyncio.to_thread(self._store.append, PARTITION, [note])
 
     def _oidc(self) -> tuple[OidcLogin, Issuer]:
@@ -163,11 +194,39 @@ class BrowserLogin:
     def _redirect(self, oidc: OidcLogin) -> str:
         return f"{oidc.url}/auth/callback"
 
-    def _set(self, answer: Response, name: str, value: str, seconds: int) -> None:
-        secure = name.startswith("__Host-")
+    def _set(
+        self, answer: Response, name: str, value: str, seconds: int, *, safe: bool = False
+    ) -> None:
+        secure = safe or name.startswith("__Host-")
         answer.set_cookie(
             name, value, max_age=seconds, path="/", secure=secure, httponly=True, samesite="lax"
         )
+
+
+def _new_cookie() -> str:
+    return SESSION_PREFIX + secrets.token_urlsafe(SESSION_BYTES)
+
+
+async def form_fields(request: Request) -> dict[str, str]:
+    """The fields of a form, the last of each name; RequestError 413 or 415 if it is none."""
+    return {name: values[-1] for name, values in (await form_values(request)).items()}
+
+
+async def form_values(request: Request) -> dict[str, list[str]]:
+    """The fields of a form with every value; RequestError 413 or 415 if it is none."""
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != "application/x-www-form-urlencoded":
+        raise RequestError(415, "type", "No form", f'"{kind}" is no form')
+    raw = bytearray()
+    async for chunk in request.stream():
+        raw += chunk
+        if len(raw) > FORM_MAX:
+            raise RequestError(413, "long", "Too long", f"longer than {FORM_MAX} bytes")
+    try:
+        text = raw.decode()
+        return parse_qs(text, keep_blank_values=True, max_num_fields=FIELDS_MAX)
+    except ValueError:
+        raise bad_request("the form cannot be read") from None
 
 
 def _local(path: str) -> str:

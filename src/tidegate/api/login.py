@@ -14,6 +14,7 @@ from tidegate.access.accounts import bound, person, service_account, session_per
 from tidegate.access.book import AccessBook
 from tidegate.access.policy_doc import AccessPolicy
 from tidegate.access.roles import Caller, grants_of
+from tidegate.access.sessions import SessionStarted
 from tidegate.access.tokens import PREFIX, hash_of
 from tidegate.api.problem import forbidden, unknown_caller
 from tidegate.api.rates import CallerRates
@@ -89,38 +90,58 @@ class Login:
             raise unknown_caller(f'"{scheme}" is no scheme known here: send Bearer TOKEN')
         token = token.strip()
         if token.startswith(PREFIX):
-            return await self._by_token(token)
+            return await self.by_token(token)
         try:
             return await self._by_others(token)
         except LoginRefusedError as error:
             raise unknown_caller(str(error)) from None
 
-    async def _by_token(self, token: str) -> Caller:
+    async def by_token(self, token: str) -> Caller:
+        """The caller of a token of ours; RequestError 401 if it does not work."""
         found = await asyncio.to_thread(self.book.by_token, token, self._clock.now())
         if found is None:
             raise unknown_caller("the token is unknown, expired or revoked")
+        return self._granted(found)
+
+    def _granted(self, found: Caller) -> Caller:
+        """A token with what the policy file grants it beside its own role."""
         more = grants_of(self.policy.grants, (found.actor,))
         return bound(replace(found, grants=(*found.grants, *more)), self.policy)
 
     async def by_session(self, request: Request, cookie: str) -> Caller:
         """The person of a browser; a write must be asked for by a page of this service."""
         found = await asyncio.to_thread(self.book.by_session, cookie, self._clock.now())
-        if found is None or self.policy.oidc is None:
+        if found is None or (self.policy.oidc is None and not found.token):
             raise unknown_caller("the session is over: log in again at /auth/login")
-        if found.issuer != self.policy.oidc.settings.issuer:
+        oidc = self.policy.oidc
+        if oidc is not None and not found.token and found.issuer != oidc.settings.issuer:
             raise unknown_caller("the session is of another issuer: log in again at /auth/login")
-        if request.method not in _READS and not self._is_of_our_page(request):
+        if request.method not in _READS and not self.is_of_our_page(request):
             raise forbidden("this write was not asked for by a page of this service")
+        if found.token:
+            return await self._by_token_session(found)
         return session_person(found, self.policy)
 
-    def _is_of_our_page(self, request: Request) -> bool:
+    async def _by_token_session(self, session: SessionStarted) -> Caller:
+        """The caller of a token that a browser logged in with; it must still work."""
+        now = self._clock.now()
+        found = await asyncio.to_thread(self.book.by_token_hash, session.token, now)
+        if found is None:
+            raise unknown_caller("the token of this session is expired or revoked: log in again")
+        via = f"{found.via}, session {session.hash[:12]}"
+        return self._granted(Caller(actor=found.actor, via=via, grants=found.grants))
+
+    def is_of_our_page(self, request: Request) -> bool:
         """Browsers say where a request is from; one that says nothing must name its origin."""
         site = request.headers.get("sec-fetch-site")
         if site is not None:
             return site == "same-origin"
         oidc = self.policy.oidc
         origin = request.headers.get("origin", "")
-        return oidc is not None and bool(origin) and origin == origin_of(oidc.url)
+        if oidc is not None and oidc.url:
+            return bool(origin) and origin == origin_of(oidc.url)
+        host = request.headers.get("host", "")
+        return bool(host) and origin in (f"http://{host}", f"https://{host}")
 
     async def _by_others(self, token: str) -> Caller:
         """A token that is not ours: the issuer's, if it says so, or else a service account's."""
