@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from tidegate.app.brakes.change import BrakeReport, LiftReport
 from tidegate.app.brakes.reach import BrakeReach, FreezeSpan, PartitionReach
 from tidegate.app.brakes.release import BrakeRelease
-from tidegate.app.brakes.request import BrakeRequest
 from tidegate.app.text.consequence_text import consequence_words
 from tidegate.app.text.worker_text import leader_words
 from tidegate.model.counted import counted
@@ -15,14 +14,17 @@ from tidegate.model.time import Instant, format_age, format_second, parse_instan
 SPANS_SHOWN = 3
 
 
-def reach_lines(reach: BrakeReach, request: BrakeRequest, now: Instant) -> Iterator[str]:
-    """What is said before a brake is set; the last line is the one that is asked about."""
-    if request.brake == "freeze":
+def reach_lines(reach: BrakeReach, revision: str | None, now: Instant) -> Iterator[str]:
+    """What is said before a brake is set; the last line is the one that is asked about.
+
+    `revision`: of a block, what it stops.
+    """
+    if reach.brake == "freeze":
         yield from _times(reach.times, now)
     for each in reach.unknown:
         yield f'Warning: no target "{each.name}" in any rollout; {each.hint}'
     tell = {"hold": _held, "freeze": _frozen, "pin": _pinned}
-    lines = tell[request.brake](reach) if request.brake in tell else _blocked(reach, request)
+    lines = tell[reach.brake](reach) if reach.brake in tell else _blocked(reach, revision)
     said = list(lines)
     yield from said
     if not said and not reach.unknown:
@@ -72,7 +74,7 @@ def _pinned(reach: BrakeReach) -> Iterator[str]:
         yield f"{each.partition}: {counted(each.targets, 'target')} stay, 0 restarts"
 
 
-def _blocked(reach: BrakeReach, request: BrakeRequest) -> Iterator[str]:
+def _blocked(reach: BrakeReach, revision: str | None) -> Iterator[str]:
     for each in reach.rollouts:
         if each.blocked:
             waiting, touched = len(each.waiting), each.targets - len(each.waiting)
@@ -83,7 +85,7 @@ def _blocked(reach: BrakeReach, request: BrakeRequest) -> Iterator[str]:
         if each.withdrawn:
             what = counted(len(each.withdrawn), "upgrade")
             yield f"{each.partition}: takes back {what} not started: {', '.join(each.withdrawn)}"
-    yield f"{request.revision} will not start in {counted(len(reach.rollouts), 'rollout')}"
+    yield f"{revision} will not start in {counted(len(reach.rollouts), 'rollout')}"
 
 
 def release_lines(release: BrakeRelease) -> Iterator[str]:

@@ -98,7 +98,7 @@ def add(place: AnswerPlace, request: BrakeRequest, *, yes: bool, creates: bool) 
         names = (request.name,)
         freed = BrakeRelease(brake=request.brake, names=names, rollouts=ready.reach.releases)
         agreed_to(freed, yes)
-        lines = list(reach_lines(ready.reach, request, answers.now))
+        lines = list(reach_lines(ready.reach, request.revision, answers.now))
         for line in lines[:-1]:
             click.echo(line, err=True)
         confirmed(lines[-1], ready.reach.targets, yes, stops=True)

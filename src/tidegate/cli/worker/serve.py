@@ -1,4 +1,4 @@
-"""`tidegate serve`: `run` plus an HTTP API, probes, metrics and logs."""
+"""`tidegate serve`: `run` plus a page, an HTTP API, probes, metrics and logs."""
 
 import asyncio
 import os
@@ -28,7 +28,7 @@ from tidegate.cli.worker.options import (
     worker_settings,
 )
 from tidegate.cli.worker.patterns import acted_on, check_patterns
-from tidegate.cli.worker.service import access_policy, first_token, make_api, tls_files
+from tidegate.cli.worker.service import access_policy, first_token, make_service, tls_files
 from tidegate.engine.execute import Executor
 from tidegate.engine.notify import NoticeQueue
 from tidegate.engine.started import Started
@@ -73,12 +73,13 @@ _NOTIFY = [name for name in TABLE if name.startswith("notify.")]
     *_NOTIFY,
 )
 def serve(merged: Merged, seed: int, allow_mass_delete: bool) -> None:
-    """`run` plus an HTTP API, probes and metrics: run rounds until stopped.
+    """`run` plus a page, an HTTP API, probes and metrics: run rounds until stopped.
 
-    The API is at /api/v1, described by /openapi.json; the first start writes an admin token to a
-    file. Probes are /livez and /readyz; /metrics, /version and, where upgrades are served, /soak
-    need no token either. Logs to stderr. On SIGTERM it starts nothing more, lets tasks in progress
-    end within --grace, releases its leases and exits 0.
+    The page is at /, the API at /api/v1, described by /openapi.json; the first start writes an
+    admin token to a file, with which a browser logs in. Probes are /livez and /readyz; /metrics,
+    /version and, where upgrades are served, /soak need no token either. Logs to stderr. On SIGTERM
+    it starts nothing more, lets tasks in progress end within --grace, releases its leases and exits
+    0.
     """
     settings = merged.settings()
     url = revealed(settings.notify_webhook, os.environ, "notify.webhook")
@@ -182,8 +183,8 @@ async def _serve(
         version={"version": __version__, "python": platform.python_version()},
     )
     routes: list[BaseRoute] = [route for each in kinds for route in each.routes(store)]
-    api = make_api(store, policy, observer.refused)
-    routes += api.routes()
+    api, pages = make_service(store, policy, observer.refused)
+    routes += [*api.routes(), *pages.routes()]
     apps = [make_app(probes, routes), make_app(probes)]
     servers = [AppServer(app, each) for app, each, _ in zip(apps, (tls, None), ears, strict=False)]
 

@@ -1,0 +1,120 @@
+"""What every page has: the caller, the brakes in force, and the moment it shows."""
+
+import msgspec
+
+from tidegate.access.roles import Caller, Right, Role, refusal
+from tidegate.app.brakes.brake_list import BrakeItem, brake_items
+from tidegate.app.brakes.scope import covers
+from tidegate.app.callers import targets_of
+from tidegate.app.journals import Decision, Journals
+from tidegate.model.time import format_second
+
+# What stops targets of others, and so is shown on every page.
+_SHOWN = ("hold", "freeze")
+
+
+class BrakeLine(msgspec.Struct, frozen=True):
+    """A brake, for a banner or a table."""
+
+    brake: str
+    name: str
+    owner: str
+    reason: str
+    covers: str
+    expires: str
+    since: str
+    by: str
+    # Of a freeze: when it is on, or on next.
+    next: str
+    in_force: bool
+    # What a block is about.
+    about: str
+
+
+class Offer(msgspec.Struct, frozen=True):
+    """A button of an act: why the caller may not, if so, and the role it needs."""
+
+    verb: str
+    name: str
+    label: str
+    # What follows the address: group=prod.
+    query: str = ""
+    refusal: str = ""
+    role: str = ""
+
+
+class Frame(msgspec.Struct, frozen=True):
+    """The header of a page."""
+
+    actor: str
+    roles: tuple[str, ...]
+    at: str
+    clock: str
+    banner: tuple[BrakeLine, ...]
+    lift: dict[str, Offer]
+    # Which entry of the navigation this is.
+    here: str
+
+
+def frame(journals: Journals, caller: Caller, here: str) -> Frame:
+    """The header, at the moment of the journals."""
+    banner = tuple(each for each in brake_lines(journals, *_SHOWN) if each.in_force)
+    shown = format_second(journals.now)
+    return Frame(
+        actor=caller.actor,
+        roles=tuple(dict.fromkeys(each.role.value for each in caller.grants)),
+        at=shown,
+        clock=shown[11:16],
+        banner=banner,
+        lift={f"{each.brake} {each.name}": lift_offer(caller, each) for each in banner},
+        here=here,
+    )
+
+
+def brake_lines(journals: Journals, *brakes: str) -> list[BrakeLine]:
+    """Brakes of these kinds, by name."""
+    return [_line(brake, each) for brake in brakes for each in brake_items(journals, brake)]
+
+
+def _line(brake: str, item: BrakeItem) -> BrakeLine:
+    return BrakeLine(
+        brake=brake,
+        name=item.name,
+        owner=item.owner,
+        reason=item.reason,
+        covers=covers(item.scope),
+        expires=item.expires or "",
+        since=item.since or "",
+        by=item.by or "",
+        next=item.next or "",
+        in_force=item.in_force,
+        about=str(item.revision or item.version or ""),
+    )
+
+
+def lift_offer(caller: Caller, line: BrakeLine) -> Offer:
+    """The button that lifts a brake; one that a file sets has none."""
+    made = offer(caller, f"lift-{line.brake}", line.name, "Lift…", Right.OPERATE, None)
+    if not line.since:
+        return msgspec.structs.replace(made, refusal="it is set by a file: change the file")
+    return made
+
+
+def offer(
+    caller: Caller,
+    verb: str,
+    name: str,
+    label: str,
+    right: Right,
+    one: Decision | None,
+    groups: tuple[str, ...] = (),
+    query: str = "",
+) -> Offer:
+    """A button, and whether the caller may press it; the service checks again when it is pressed.
+
+    `one`: what it is about; None: it is enough to have the right anywhere.
+    """
+    reached = () if one is None else tuple(targets_of(one, groups))
+    why = refusal(caller, right, reached, verb)
+    role = next(each.value for each in Role if right in each.rights)
+    return Offer(verb, name, label, query, why, role if why else "")

@@ -1,0 +1,275 @@
+"""The routes of the page: a login, screens that read, and the sheet that writes."""
+
+import asyncio
+import secrets
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
+from urllib.parse import parse_qs, urlencode
+
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import BaseRoute, Route
+
+from tidegate.access.roles import Caller, Right, refusal
+from tidegate.api.browser import form_values
+from tidegate.api.live_journals import LiveJournals
+from tidegate.api.login import Login
+from tidegate.api.problem import RequestError, forbidden, problem_of
+from tidegate.api.recorder import Recorder, SeenPlans, seen_by
+from tidegate.api.route import ActRoute
+from tidegate.app.documents import TargetDetails
+from tidegate.app.journal.entries import EntryFeed, EntryQuery
+from tidegate.app.journals import Journals
+from tidegate.app.rollouts import why
+from tidegate.app.text.view_text import target_tree
+from tidegate.journal.brake_state import PARTITION as BRAKES
+from tidegate.journal.selection import EntryFilter
+from tidegate.model.errors import NotFoundError, TidegateError
+from tidegate.model.time import parse_instant
+from tidegate.page.fleet import fleet_query, fleet_view
+from tidegate.page.frame import brake_lines, frame, lift_offer, offer
+from tidegate.page.map_picture import map_picture
+from tidegate.page.rollout_view import ENTRIES_SHOWN, rollout_page
+from tidegate.page.sheet import ActDone, Sheets
+from tidegate.page.template_set import HEADERS, html, path_part, static_answer
+
+# Called with what was refused: for logs and numbers.
+Refused = Callable[[str, str, int, str], None]
+# What a screen is made from: the journals that its caller sees.
+Screen = Callable[[Request, Caller, Journals], Response]
+
+
+class Pages:
+    """The screens of a service, over the journals and the login of its API."""
+
+    def __init__(
+        self,
+        live: LiveJournals,
+        login: Login,
+        acts: Sequence[ActRoute],
+        refused: Refused | None = None,
+    ) -> None:
+        self._live = live
+        self._login = login
+        self._sheets = Sheets(Recorder(live, SeenPlans()), acts)
+        self._refused = refused
+
+    def routes(self) -> list[BaseRoute]:
+        """All of them, for Starlette."""
+        return [
+            Route("/", self._screen(self._fleet)),
+            Route("/login", self._caught(self._log_in)),
+            Route("/static/{file}", self._static),
+            Route("/map.svg", self._screen(self._map)),
+            Route("/why/{name:path}", self._screen(self._why)),
+            Route("/rollout/{name:path}", self._screen(self._rollout)),
+            Route("/brakes", self._screen(self._brakes)),
+            Route("/journal", self._screen(self._journal)),
+            Route("/act/{verb}", self._caught(self._sheet)),
+            Route("/act/{verb}", self._caught(self._confirm), methods=["POST"]),
+            Route("/act/{verb}/{name:path}", self._caught(self._sheet)),
+            Route("/act/{verb}/{name:path}", self._caught(self._confirm), methods=["POST"]),
+        ]
+
+    async def _static(self, request: Request) -> Response:
+        return static_answer(request, request.path_params["file"])
+
+    def _caught(self, answer: Callable[[Request], Awaitable[Response]]) -> Callable[..., Any]:
+        """A screen for every error: a login where one is needed."""
+
+        async def handle(request: Request) -> Response:
+            try:
+                return await answer(request)
+            except TidegateError as error:
+                return self._wrong(request, error)
+
+        return handle
+
+    def _screen(self, screen: Screen) -> Callable[..., Any]:
+        async def answer(request: Request) -> Response:
+            caller = await self._reader(request)
+
+            def ask(journals: Journals) -> Response:
+                return screen(request, caller, seen_by(caller, journals))
+
+            return await asyncio.to_thread(self._live.ask, ask)
+
+        return self._caught(answer)
+
+    async def _reader(self, request: Request) -> Caller:
+        caller = await self._login.caller(request)
+        if why_not := refusal(caller, Right.VIEW, (), "read"):
+            raise forbidden(why_not)
+        return caller
+
+    def _wrong(self, request: Request, error: TidegateError) -> Response:
+        document = problem_of(error)
+        part = _is_part(request)
+        if document.status == 401 and not part:
+            where = request.url.path + (f"?{request.url.query}" if request.url.query else "")
+            back = where if request.method == "GET" else "/"
+            return RedirectResponse(f"/login?{urlencode({'next': back})}", 303, headers=HEADERS)
+        if self._refused is not None:
+            self._refused(request.method, request.url.path, document.status, document.detail)
+        return html("error_part.html" if part else "error.html", document.status, problem=document)
+
+    async def _log_in(self, request: Request) -> Response:
+        query, oidc = request.query_params, self._login.policy.oidc
+        return html(
+            "login.html",
+            next=query.get("next", "/"),
+            wrong="wrong" in query,
+            issuer="" if oidc is None or not oidc.url else oidc.settings.issuer,
+        )
+
+    def _fleet(self, request: Request, caller: Caller, journals: Journals) -> Response:
+        params = request.query_params
+        query = fleet_query(params.multi_items())
+        rollout, target = params.get("rollout", ""), params.get("target", "")
+        return html(
+            "fleet.html",
+            frame=frame(journals, caller, "fleet"),
+            fleet=fleet_view(journals, query),
+            query=query,
+            text=params.get("q", ""),
+            wall="wall" in params,
+            picture=f"/map.svg?{request.url.query}",
+            panel=_panel(journals, rollout, target) if target else None,
+            hold=offer(caller, "hold", "", "", Right.OPERATE, None),
+        )
+
+    def _map(self, request: Request, _: Caller, journals: Journals) -> Response:
+        query = fleet_query(request.query_params.multi_items())
+        text = map_picture(fleet_view(journals, query).blocks, query)
+        return Response(text, headers=HEADERS, media_type="image/svg+xml")
+
+    def _why(self, request: Request, caller: Caller, journals: Journals) -> Response:
+        name, target = request.path_params["name"], request.query_params.get("target", "")
+        found = why(journals, name, target or None)
+        if not isinstance(found, TargetDetails):
+            return RedirectResponse(f"/rollout/{path_part(found.id)}", 303, headers=HEADERS)
+        panel = _panel(journals, found.rollout, found.target.name)
+        if _is_part(request):
+            return html("why_part.html", panel=panel)
+        return html("why.html", frame=frame(journals, caller, ""), panel=panel)
+
+    def _rollout(self, request: Request, caller: Caller, journals: Journals) -> Response:
+        name = request.path_params["name"]
+        found = rollout_page(journals, self._live.archive, caller, name)
+        return html("rollout.html", frame=frame(journals, caller, ""), page=found)
+
+    def _brakes(self, _: Request, caller: Caller, journals: Journals) -> Response:
+        lines = brake_lines(journals, "hold", "freeze", "block", "expedite")
+        sections = [
+            ("in_force", [each for each in lines if each.in_force]),
+            ("coming", [each for each in lines if not each.in_force and each.next]),
+            ("ended", [each for each in lines if not each.in_force and not each.next]),
+        ]
+        offers = {f"{each.brake} {each.name}": lift_offer(caller, each) for each in lines}
+        return html(
+            "brakes.html",
+            frame=frame(journals, caller, "brakes"),
+            sections=sections,
+            offers=offers,
+            hold=offer(caller, "hold", "", "", Right.OPERATE, None),
+        )
+
+    def _journal(self, request: Request, caller: Caller, journals: Journals) -> Response:
+        params = request.query_params
+        rollout = params.get("rollout", "")
+        named = (journals.find(rollout).partition,) if rollout else ()
+        seen = named or (*journals.names(), BRAKES)
+        kept = self._live.archive.heads()
+        wanted = EntryFilter(
+            actor=params.get("actor", ""),
+            target=params.get("target", ""),
+            gate=params.get("gate", ""),
+        )
+        mine = tuple(each for each in seen if each in kept)
+        query = EntryQuery(partitions=mine, wanted=wanted, last=ENTRIES_SHOWN)
+        rows = list(EntryFeed(self._live.archive, query).past())[::-1] if mine else []
+        return html(
+            "journal.html",
+            frame=frame(journals, caller, "journal"),
+            rows=rows,
+            names=journals.names(),
+            asked={each: params.get(each, "") for each in ("rollout", "actor", "target", "gate")},
+            full=len(rows) == ENTRIES_SHOWN,
+        )
+
+    async def _sheet(self, request: Request) -> Response:
+        caller, verb = await self._reader(request), self._verb(request)
+        sent = parse_qs(request.url.query, keep_blank_values=True)
+        name = request.path_params.get("name", "")
+        return await asyncio.to_thread(self._shown_sheet, request, caller, verb, name, sent)
+
+    async def _confirm(self, request: Request) -> Response:
+        caller, verb = await self._reader(request), self._verb(request)
+        sent = await form_values(request)
+        name = request.path_params.get("name", "")
+        if "look" in sent:
+            return await asyncio.to_thread(self._shown_sheet, request, caller, verb, name, sent)
+        done = await asyncio.to_thread(
+            self._sheets.confirm, verb, name, sent, caller, self._live.now
+        )
+        return await asyncio.to_thread(self._told, request, caller, done)
+
+    def _verb(self, request: Request) -> str:
+        verb: str = request.path_params["verb"]
+        if not self._sheets.knows(verb):
+            raise NotFoundError("act", verb, "the command line has all of them")
+        return verb
+
+    def _shown_sheet(
+        self, request: Request, caller: Caller, verb: str, name: str, sent: dict[str, list[str]]
+    ) -> Response:
+        return self._told(
+            request, caller, self._sheets.open(verb, name, sent, caller, self._live.now)
+        )
+
+    def _told(self, request: Request, caller: Caller, found: Any) -> Response:
+        """A sheet, or what was done by one: a part of the page, or a page of its own."""
+
+        def ask(journals: Journals) -> Response:
+            seen = seen_by(caller, journals)
+            context: dict[str, Any] = {"frame": frame(seen, caller, "")}
+            if isinstance(found, ActDone):
+                context["done"] = found
+                return html("done_part.html" if _is_part(request) else "done.html", **context)
+            status = 412 if found.moved else 422 if found.error else 200
+            context |= {
+                "sheet": found,
+                "key": secrets.token_hex(16),
+                "kinds": sorted({each.kind for each in seen.all()}),
+            }
+            return html("sheet_part.html" if _is_part(request) else "sheet.html", status, **context)
+
+        return self._live.ask(ask)
+
+
+def _is_part(request: Request) -> bool:
+    """Whether a script asks for a part of a page."""
+    return request.headers.get("hx-request") == "true"
+
+
+def _panel(journals: Journals, rollout: str, target: str) -> dict[str, Any]:
+    """Why one target starts or waits: the document, and the lines that the command prints."""
+    found = why(journals, rollout, target) if rollout else why(journals, target)
+    if not isinstance(found, TargetDetails):
+        raise RequestError(404, "not-found", "No such target", f"{target} is no target")
+    lines = target_tree(found.target, parse_instant(found.at), found.worker)
+    if found.stopped_by:
+        lines.append(f"stopped by: {found.stopped_by}")
+    if found.origin:
+        lines.append(f"rules: {found.origin}")
+    options = [
+        (
+            each.change,
+            sorted(each.verdicts, key=lambda part: _ORDER.index(part.outcome)),
+        )
+        for each in found.target.options
+    ]
+    return {"found": found, "lines": lines, "options": options, "head": lines[0].replace("  ", " · ")}
+
+
+_ORDER = ("stop", "wait", "pass")

@@ -1,0 +1,203 @@
+"""One rollout: what may be done to it, its gauges, its groups as lanes, and its last day."""
+
+from collections import Counter
+from collections.abc import Iterator
+from urllib.parse import urlencode
+
+import msgspec
+
+from tidegate.access.roles import Caller, Right
+from tidegate.app.documents import RolloutDates, TargetDoc, TargetParts
+from tidegate.app.journal.entries import EntryFeed, EntryQuery, EntryRow
+from tidegate.app.journals import Decision, Journals
+from tidegate.app.when import dates_of
+from tidegate.app.workers import trouble_lines
+from tidegate.explain.pace import DatePace
+from tidegate.explain.view import TargetRow
+from tidegate.journal.selection import EntryFilter
+from tidegate.model.time import SECOND, Instant
+from tidegate.page.fleet import Bar, FleetBlock, GroupLane, fleet_block
+from tidegate.page.frame import Offer, offer
+from tidegate.store.archive_port import Archive
+
+DAY = 24 * 3600 * SECOND
+# What a page lists at most; a fleet of 50,000 is looked at on the map.
+TARGETS_SHOWN = 200
+NEXT_SHOWN = 3
+ENTRIES_SHOWN = 200
+
+
+class RolloutLane(msgspec.Struct, frozen=True):
+    """A group: who is next, which gate is shut, and what a person may answer."""
+
+    name: str
+    key: str
+    status: str
+    size: int
+    counts: dict[str, int]
+    bars: tuple[Bar, ...]
+    next: tuple[str, ...]
+    # The sentence that most of its targets wait for.
+    shut: str
+    waits_for_approval: bool
+    offers: tuple[Offer, ...]
+
+
+class RolloutGauges(msgspec.Struct, frozen=True):
+    """A rollout in four numbers."""
+
+    done: int
+    counted: int
+    failed: int
+    breached: bool
+    moving: int
+    waiting: int
+    # When it ends, or why no date is known.
+    end: str
+    end_reason: str
+
+
+class RolloutPage(msgspec.Struct, frozen=True):
+    """All that the page of a rollout shows."""
+
+    id: str
+    kind: str
+    summary: str
+    headline: str
+    revision: str
+    paused: bool
+    block: FleetBlock
+    gauges: RolloutGauges
+    offers: tuple[Offer, ...]
+    lanes: tuple[RolloutLane, ...]
+    gates: tuple[Offer, ...]
+    targets: tuple[TargetDoc, ...]
+    more_targets: int
+    history: tuple[EntryRow, ...]
+    troubles: tuple[str, ...]
+    stopped_by: str
+
+
+def rollout_page(journals: Journals, archive: Archive, caller: Caller, name: str) -> RolloutPage:
+    """One rollout, by its name; NotFoundError names the nearest."""
+    one = journals.find(name)
+    block, view = fleet_block(one), one.view
+    parts = TargetParts()
+    rows = sorted(view.targets, key=_urgency)
+    return RolloutPage(
+        id=one.partition,
+        kind=one.kind,
+        summary=view.summary,
+        headline=view.headline,
+        revision=view.revision,
+        paused=view.paused,
+        block=block,
+        gauges=_gauges(journals, one, block),
+        offers=tuple(_offers(caller, one)),
+        lanes=tuple(_lane(caller, one, each) for each in block.lanes),
+        gates=tuple(_gates(caller, one)),
+        targets=tuple(parts.one(each) for each in rows[:TARGETS_SHOWN]),
+        more_targets=max(0, len(rows) - TARGETS_SHOWN),
+        history=tuple(last_day(archive, one.partition, journals.now)),
+        troubles=tuple(trouble_lines([one.worker], journals.now)),
+        stopped_by=journals.stopped_by(one),
+    )
+
+
+_URGENT = ("Failed", "No answer", "Updating", "Soaking", "Waiting")
+
+
+def _urgency(row: TargetRow) -> int:
+    return _URGENT.index(row.state) if row.state in _URGENT else len(_URGENT)
+
+
+def _gauges(journals: Journals, one: Decision, block: FleetBlock) -> RolloutGauges:
+    counts = block.counts
+    found = dates_of(journals, one, DatePace(brief=True))
+    end, reason = "", ""
+    if isinstance(found, RolloutDates) and found.items:
+        open_ended = [each for each in found.items if each.done_at is None]
+        if open_ended:
+            reason = next((each.held_by for each in open_ended if each.held_by), "") or ""
+        else:
+            end = max(each.done_at for each in found.items if each.done_at is not None)
+    return RolloutGauges(
+        done=counts["done"],
+        counted=block.size - counts["ignored"],
+        failed=counts["failed"],
+        breached=one.view.breached,
+        moving=counts["moving"] + counts["soaking"],
+        waiting=counts["waiting"] + counts["held"] + counts["stopped"],
+        end=end,
+        end_reason=reason,
+    )
+
+
+def _offers(caller: Caller, one: Decision) -> Iterator[Offer]:
+    def made(verb: str, label: str, query: str = "") -> Offer:
+        return offer(caller, verb, one.partition, label, Right.OPERATE, one, query=query)
+
+    yield made("resume", "Resume…") if one.view.paused else made("pause", "Pause…")
+    yield offer(
+        caller, "hold", "", "Hold…", Right.OPERATE, None,
+        query=urlencode({"scope": "kind", "kind": one.kind}),
+    )  # fmt: skip
+    if one.view.needs.failures:
+        yield made("retry", "Retry what failed…", "failed=1")
+    yield made("retry", "Retry all…")
+    yield made("abort", "Abort…")
+
+
+def _lane(caller: Caller, one: Decision, lane: GroupLane) -> RolloutLane:
+    rows = [each for each in one.view.targets if each.group == lane.name]
+    waiting = [each for each in rows if each.waits]
+    parts = TargetParts()
+    said = Counter(parts.one(each).why for each in waiting[:TARGETS_SHOWN] if not each.starts)
+    first = sorted(waiting, key=lambda each: not each.starts)[:NEXT_SHOWN]
+    query = urlencode({"group": lane.key})
+
+    def made(verb: str, label: str) -> Offer:
+        groups = (lane.key,)
+        return offer(caller, verb, one.partition, label, Right.APPROVE, one, groups, query)
+
+    asks = lane.key in one.view.needs.approvals or lane.name in one.view.needs.approvals
+    answers = ["approve", "reject"] if asks else ["revoke"] if _is_approved(one, lane) else []
+    labels = {"approve": "Approve…", "reject": "Reject…", "revoke": "Revoke…"}
+    return RolloutLane(
+        name=lane.name,
+        key=lane.key,
+        status=lane.status,
+        size=lane.size,
+        counts=lane.counts,
+        bars=lane.bars,
+        next=tuple(each.name for each in first),
+        shut=said.most_common(1)[0][0] if said else "",
+        waits_for_approval=asks,
+        offers=tuple(made(each, labels[each]) for each in answers),
+    )
+
+
+def _is_approved(one: Decision, lane: GroupLane) -> bool:
+    """Whether an approval of the group can be taken back: a gate of it says so."""
+    for row in one.view.targets:
+        if row.group == lane.name and row.options:
+            for verdict in row.options[0].verdicts:
+                if verdict.gate.value == "approval" and verdict.outcome.value == "pass":
+                    return True
+            return False
+    return False
+
+
+def _gates(caller: Caller, one: Decision) -> Iterator[Offer]:
+    for gate in one.view.gates:
+        for verb, label in (("approve", "Approve"), ("reject", "Reject"), ("revoke", "Revoke")):
+            query = urlencode({"gate": gate})
+            text = f"{label} at {gate}…"
+            yield offer(caller, verb, one.partition, text, Right.APPROVE, one, query=query)
+
+
+def last_day(archive: Archive, partition: str, now: Instant) -> list[EntryRow]:
+    """What was recorded in the last 24 hours, newest first."""
+    wanted = EntryFilter(since=Instant(now - DAY))
+    query = EntryQuery(partitions=(partition,), wanted=wanted, last=ENTRIES_SHOWN)
+    return list(EntryFeed(archive, query).past())[::-1]
