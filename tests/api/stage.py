@@ -32,6 +32,10 @@ ROLLOUT = Path(__file__).parents[2] / "examples" / "rollout.yaml"
 PARTITION = "simulated/rollout"
 
 
+# What is beside the API.
+_ROOTS = ("/openapi", "/auth")
+
+
 class Replied(msgspec.Struct, frozen=True):
     """An answer: its status, headers and text."""
 
@@ -55,9 +59,11 @@ class Replied(msgspec.Struct, frozen=True):
 class Client:
     """Asks an application as one caller."""
 
-    def __init__(self, app: Starlette, token: str = "") -> None:
+    def __init__(self, app: Starlette, token: str = "", *, bare: bool = False) -> None:
+        """`bare`: its paths are whole, and not below that of the API."""
         self._app = app
         self.token = token
+        self._bare = bare
 
     def get(self, path: str, headers: Mapping[str, str] | None = None) -> Replied:
         """The answer to a question."""
@@ -82,7 +88,7 @@ class Client:
         scope = {
             "type": "http",
             "method": method,
-            "path": where if where.startswith(("/openapi", "/auth")) else BASE + where,
+            "path": where if self._bare or where.startswith(_ROOTS) else BASE + where,
             "raw_path": where.encode(),
             "query_string": query.encode(),
             "headers": raw,

@@ -172,10 +172,13 @@ def rollout_details(journals: Journals, name: str) -> RolloutDetails:
     return replace(_details(journals, one), history=tuple(map(_history, entries)))
 
 
-def why(journals: Journals, name: str, target: str | None = None) -> RolloutDetails | TargetDetails:
+def why(
+    journals: Journals, name: str, target: str | None = None, dated_max: int | None = None
+) -> RolloutDetails | TargetDetails:
     """A partition of any kind with every target, or one target with every gate of each option.
 
-    Without a target, the name is that of a partition or of a target in one.
+    Without a target, the name is that of a partition or of a target in one. `dated_max`: a target
+    of a partition with more than so many has no dates here, which take longest; None: it has them.
     """
     others: tuple[str, ...] = ()
     if target is None:
@@ -186,7 +189,8 @@ def why(journals: Journals, name: str, target: str | None = None) -> RolloutDeta
         return _details(journals, one)
     hint = f"`tidegate why {one.partition}` lists all"
     found = view_target(one.view, target, one.rules.target_noun, hint)
-    expected = expected_in(journals, one).get(found.target.name)
+    dated = dated_max is None or len(one.view.targets) <= dated_max
+    expected = expected_in(journals, one).get(found.target.name) if dated else None
     return replace(
         found,
         target=replace(found.target, expected=expected),

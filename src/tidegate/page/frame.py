@@ -5,7 +5,7 @@ import msgspec
 from tidegate.access.roles import Caller, Right, Role, refusal
 from tidegate.app.brakes.brake_list import BrakeItem, brake_items
 from tidegate.app.brakes.scope import covers
-from tidegate.app.callers import targets_of
+from tidegate.app.callers import permission
 from tidegate.app.journals import Decision, Journals
 from tidegate.model.time import format_second
 
@@ -31,7 +31,7 @@ class BrakeLine(msgspec.Struct, frozen=True):
     about: str
 
 
-class Offer(msgspec.Struct, frozen=True):
+class ActButton(msgspec.Struct, frozen=True):
     """A button of an act: why the caller may not, if so, and the role it needs."""
 
     verb: str
@@ -51,7 +51,7 @@ class Frame(msgspec.Struct, frozen=True):
     at: str
     clock: str
     banner: tuple[BrakeLine, ...]
-    lift: dict[str, Offer]
+    lift: dict[str, ActButton]
     # Which entry of the navigation this is.
     here: str
 
@@ -92,7 +92,7 @@ def _line(brake: str, item: BrakeItem) -> BrakeLine:
     )
 
 
-def lift_offer(caller: Caller, line: BrakeLine) -> Offer:
+def lift_offer(caller: Caller, line: BrakeLine) -> ActButton:
     """The button that lifts a brake; one that a file sets has none."""
     made = offer(caller, f"lift-{line.brake}", line.name, "Lift…", Right.OPERATE, None)
     if not line.since:
@@ -109,12 +109,14 @@ def offer(
     one: Decision | None,
     groups: tuple[str, ...] = (),
     query: str = "",
-) -> Offer:
+) -> ActButton:
     """A button, and whether the caller may press it; the service checks again when it is pressed.
 
     `one`: what it is about; None: it is enough to have the right anywhere.
     """
-    reached = () if one is None else tuple(targets_of(one, groups))
-    why = refusal(caller, right, reached, verb)
+    if one is None:
+        why = refusal(caller, right, (), verb)
+    else:
+        why = permission(caller, verb, right, one, groups).why
     role = next(each.value for each in Role if right in each.rights)
-    return Offer(verb, name, label, query, why, role if why else "")
+    return ActButton(verb, name, label, query, why, role if why else "")

@@ -14,22 +14,21 @@ from tidegate.access.roles import Caller, Right, refusal
 from tidegate.api.browser import form_values
 from tidegate.api.live_journals import LiveJournals
 from tidegate.api.login import Login
-from tidegate.api.problem import RequestError, forbidden, problem_of
+from tidegate.api.problem import forbidden, problem_of
 from tidegate.api.recorder import Recorder, SeenPlans, seen_by
 from tidegate.api.route import ActRoute
 from tidegate.app.documents import TargetDetails
-from tidegate.app.journal.entries import EntryFeed, EntryQuery
 from tidegate.app.journals import Journals
 from tidegate.app.rollouts import why
 from tidegate.app.text.view_text import target_tree
-from tidegate.journal.brake_state import PARTITION as BRAKES
 from tidegate.journal.selection import EntryFilter
 from tidegate.model.errors import NotFoundError, TidegateError
 from tidegate.model.time import parse_instant
 from tidegate.page.fleet import fleet_query, fleet_view
 from tidegate.page.frame import brake_lines, frame, lift_offer, offer
+from tidegate.page.history import ENTRIES_SHOWN, newest_entries
 from tidegate.page.map_picture import map_picture
-from tidegate.page.rollout_view import ENTRIES_SHOWN, rollout_page
+from tidegate.page.rollout_view import DATED_MAX, rollout_page
 from tidegate.page.sheet import ActDone, Sheets
 from tidegate.page.template_set import HEADERS, html, path_part, static_answer
 
@@ -39,7 +38,7 @@ Refused = Callable[[str, str, int, str], None]
 Screen = Callable[[Request, Caller, Journals], Response]
 
 
-class Pages:
+class ServicePages:
     """The screens of a service, over the journals and the login of its API."""
 
     def __init__(
@@ -134,7 +133,7 @@ class Pages:
             text=params.get("q", ""),
             wall="wall" in params,
             picture=f"/map.svg?{request.url.query}",
-            panel=_panel(journals, rollout, target) if target else None,
+            panel=_found_panel(journals, rollout, target) if target else None,
             hold=offer(caller, "hold", "", "", Right.OPERATE, None),
         )
 
@@ -145,10 +144,10 @@ class Pages:
 
     def _why(self, request: Request, caller: Caller, journals: Journals) -> Response:
         name, target = request.path_params["name"], request.query_params.get("target", "")
-        found = why(journals, name, target or None)
+        found = why(journals, name, target or None, DATED_MAX)
         if not isinstance(found, TargetDetails):
             return RedirectResponse(f"/rollout/{path_part(found.id)}", 303, headers=HEADERS)
-        panel = _panel(journals, found.rollout, found.target.name)
+        panel = _panel(found)
         if _is_part(request):
             return html("why_part.html", panel=panel)
         return html("why.html", frame=frame(journals, caller, ""), panel=panel)
@@ -176,18 +175,12 @@ class Pages:
 
     def _journal(self, request: Request, caller: Caller, journals: Journals) -> Response:
         params = request.query_params
-        rollout = params.get("rollout", "")
-        named = (journals.find(rollout).partition,) if rollout else ()
-        seen = named or (*journals.names(), BRAKES)
-        kept = self._live.archive.heads()
         wanted = EntryFilter(
             actor=params.get("actor", ""),
             target=params.get("target", ""),
             gate=params.get("gate", ""),
         )
-        mine = tuple(each for each in seen if each in kept)
-        query = EntryQuery(partitions=mine, wanted=wanted, last=ENTRIES_SHOWN)
-        rows = list(EntryFeed(self._live.archive, query).past())[::-1] if mine else []
+        rows = newest_entries(self._live.archive, journals, wanted, params.get("rollout", ""))
         return html(
             "journal.html",
             frame=frame(journals, caller, "journal"),
@@ -252,11 +245,17 @@ def _is_part(request: Request) -> bool:
     return request.headers.get("hx-request") == "true"
 
 
-def _panel(journals: Journals, rollout: str, target: str) -> dict[str, Any]:
+def _found_panel(journals: Journals, rollout: str, target: str) -> dict[str, Any] | None:
+    """The panel that an address names; None: there is no such target any more."""
+    try:
+        found = why(journals, rollout, target, DATED_MAX)
+    except NotFoundError:
+        return None
+    return _panel(found) if isinstance(found, TargetDetails) else None
+
+
+def _panel(found: TargetDetails) -> dict[str, Any]:
     """Why one target starts or waits: the document, and the lines that the command prints."""
-    found = why(journals, rollout, target) if rollout else why(journals, target)
-    if not isinstance(found, TargetDetails):
-        raise RequestError(404, "not-found", "No such target", f"{target} is no target")
     lines = target_tree(found.target, parse_instant(found.at), found.worker)
     if found.stopped_by:
         lines.append(f"stopped by: {found.stopped_by}")
@@ -269,7 +268,12 @@ def _panel(journals: Journals, rollout: str, target: str) -> dict[str, Any]:
         )
         for each in found.target.options
     ]
-    return {"found": found, "lines": lines, "options": options, "head": lines[0].replace("  ", " · ")}
+    return {
+        "found": found,
+        "lines": lines,
+        "options": options,
+        "head": lines[0].replace("  ", " · "),
+    }
 
 
 _ORDER = ("stop", "wait", "pass")

@@ -8,7 +8,7 @@ import msgspec
 
 from tidegate.access.roles import Caller, Right
 from tidegate.app.documents import RolloutDates, TargetDoc, TargetParts
-from tidegate.app.journal.entries import EntryFeed, EntryQuery, EntryRow
+from tidegate.app.journal.entries import EntryRow
 from tidegate.app.journals import Decision, Journals
 from tidegate.app.when import dates_of
 from tidegate.app.workers import trouble_lines
@@ -17,14 +17,19 @@ from tidegate.explain.view import TargetRow
 from tidegate.journal.selection import EntryFilter
 from tidegate.model.time import SECOND, Instant
 from tidegate.page.fleet import Bar, FleetBlock, GroupLane, fleet_block
-from tidegate.page.frame import Offer, offer
+from tidegate.page.frame import ActButton, offer
+from tidegate.page.history import newest_entries
+from tidegate.page.words import WORDS
 from tidegate.store.archive_port import Archive
 
 DAY = 24 * 3600 * SECOND
+# What the gate of an approval that a person gave says.
+_GIVEN = ("Approved", "ApprovedStanding")
 # What a page lists at most; a fleet of 50,000 is looked at on the map.
 TARGETS_SHOWN = 200
 NEXT_SHOWN = 3
-ENTRIES_SHOWN = 200
+# Dates of 10,000 targets take 0.4 s of CPU: too much for a page that is made again every second.
+DATED_MAX = 2_000
 
 
 class RolloutLane(msgspec.Struct, frozen=True):
@@ -40,7 +45,7 @@ class RolloutLane(msgspec.Struct, frozen=True):
     # The sentence that most of its targets wait for.
     shut: str
     waits_for_approval: bool
-    offers: tuple[Offer, ...]
+    offers: tuple[ActButton, ...]
 
 
 class RolloutGauges(msgspec.Struct, frozen=True):
@@ -68,9 +73,9 @@ class RolloutPage(msgspec.Struct, frozen=True):
     paused: bool
     block: FleetBlock
     gauges: RolloutGauges
-    offers: tuple[Offer, ...]
+    offers: tuple[ActButton, ...]
     lanes: tuple[RolloutLane, ...]
-    gates: tuple[Offer, ...]
+    gates: tuple[ActButton, ...]
     targets: tuple[TargetDoc, ...]
     more_targets: int
     history: tuple[EntryRow, ...]
@@ -82,8 +87,12 @@ def rollout_page(journals: Journals, archive: Archive, caller: Caller, name: str
     """One rollout, by its name; NotFoundError names the nearest."""
     one = journals.find(name)
     block, view = fleet_block(one), one.view
+    lately = EntryFilter(since=Instant(journals.now - DAY))
     parts = TargetParts()
     rows = sorted(view.targets, key=_urgency)
+    by_group: dict[str, list[TargetRow]] = {}
+    for row in view.targets:
+        by_group.setdefault(row.group, []).append(row)
     return RolloutPage(
         id=one.partition,
         kind=one.kind,
@@ -94,11 +103,11 @@ def rollout_page(journals: Journals, archive: Archive, caller: Caller, name: str
         block=block,
         gauges=_gauges(journals, one, block),
         offers=tuple(_offers(caller, one)),
-        lanes=tuple(_lane(caller, one, each) for each in block.lanes),
+        lanes=tuple(_lane(caller, one, each, by_group.get(each.name, [])) for each in block.lanes),
         gates=tuple(_gates(caller, one)),
         targets=tuple(parts.one(each) for each in rows[:TARGETS_SHOWN]),
         more_targets=max(0, len(rows) - TARGETS_SHOWN),
-        history=tuple(last_day(archive, one.partition, journals.now)),
+        history=tuple(newest_entries(archive, journals, lately, one.partition)),
         troubles=tuple(trouble_lines([one.worker], journals.now)),
         stopped_by=journals.stopped_by(one),
     )
@@ -112,9 +121,9 @@ def _urgency(row: TargetRow) -> int:
 
 
 def _gauges(journals: Journals, one: Decision, block: FleetBlock) -> RolloutGauges:
-    counts = block.counts
-    found = dates_of(journals, one, DatePace(brief=True))
-    end, reason = "", ""
+    counts, few = block.counts, block.size <= DATED_MAX
+    found = dates_of(journals, one, DatePace(brief=True)) if few else None
+    end, reason = "", "" if few else WORDS["ask_when"].format(name=one.partition)
     if isinstance(found, RolloutDates) and found.items:
         open_ended = [each for each in found.items if each.done_at is None]
         if open_ended:
@@ -133,8 +142,8 @@ def _gauges(journals: Journals, one: Decision, block: FleetBlock) -> RolloutGaug
     )
 
 
-def _offers(caller: Caller, one: Decision) -> Iterator[Offer]:
-    def made(verb: str, label: str, query: str = "") -> Offer:
+def _offers(caller: Caller, one: Decision) -> Iterator[ActButton]:
+    def made(verb: str, label: str, query: str = "") -> ActButton:
         return offer(caller, verb, one.partition, label, Right.OPERATE, one, query=query)
 
     yield made("resume", "Resume…") if one.view.paused else made("pause", "Pause…")
@@ -148,20 +157,19 @@ def _offers(caller: Caller, one: Decision) -> Iterator[Offer]:
     yield made("abort", "Abort…")
 
 
-def _lane(caller: Caller, one: Decision, lane: GroupLane) -> RolloutLane:
-    rows = [each for each in one.view.targets if each.group == lane.name]
+def _lane(caller: Caller, one: Decision, lane: GroupLane, rows: list[TargetRow]) -> RolloutLane:
     waiting = [each for each in rows if each.waits]
     parts = TargetParts()
     said = Counter(parts.one(each).why for each in waiting[:TARGETS_SHOWN] if not each.starts)
     first = sorted(waiting, key=lambda each: not each.starts)[:NEXT_SHOWN]
     query = urlencode({"group": lane.key})
 
-    def made(verb: str, label: str) -> Offer:
+    def made(verb: str, label: str) -> ActButton:
         groups = (lane.key,)
         return offer(caller, verb, one.partition, label, Right.APPROVE, one, groups, query)
 
     asks = lane.key in one.view.needs.approvals or lane.name in one.view.needs.approvals
-    answers = ["approve", "reject"] if asks else ["revoke"] if _is_approved(one, lane) else []
+    answers = ["approve", "reject"] if asks else ["revoke"] if _is_approved(rows) else []
     labels = {"approve": "Approve…", "reject": "Reject…", "revoke": "Revoke…"}
     return RolloutLane(
         name=lane.name,
@@ -177,27 +185,16 @@ def _lane(caller: Caller, one: Decision, lane: GroupLane) -> RolloutLane:
     )
 
 
-def _is_approved(one: Decision, lane: GroupLane) -> bool:
-    """Whether an approval of the group can be taken back: a gate of it says so."""
-    for row in one.view.targets:
-        if row.group == lane.name and row.options:
-            for verdict in row.options[0].verdicts:
-                if verdict.gate.value == "approval" and verdict.outcome.value == "pass":
-                    return True
-            return False
-    return False
+def _is_approved(rows: list[TargetRow]) -> bool:
+    """Whether an approval of the group can be taken back: its gate says that there is one."""
+    first = next((row for row in rows if row.options), None)
+    verdicts = () if first is None else first.options[0].verdicts
+    return any(each.reason.value in _GIVEN for each in verdicts)
 
 
-def _gates(caller: Caller, one: Decision) -> Iterator[Offer]:
+def _gates(caller: Caller, one: Decision) -> Iterator[ActButton]:
     for gate in one.view.gates:
         for verb, label in (("approve", "Approve"), ("reject", "Reject"), ("revoke", "Revoke")):
             query = urlencode({"gate": gate})
             text = f"{label} at {gate}…"
             yield offer(caller, verb, one.partition, text, Right.APPROVE, one, query=query)
-
-
-def last_day(archive: Archive, partition: str, now: Instant) -> list[EntryRow]:
-    """What was recorded in the last 24 hours, newest first."""
-    wanted = EntryFilter(since=Instant(now - DAY))
-    query = EntryQuery(partitions=(partition,), wanted=wanted, last=ENTRIES_SHOWN)
-    return list(EntryFeed(archive, query).past())[::-1]

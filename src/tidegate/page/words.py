@@ -3,7 +3,7 @@
 import msgspec
 
 
-class Look(msgspec.Struct, frozen=True):
+class LookWords(msgspec.Struct, frozen=True):
     """How targets are drawn: a word for the legend, and what it means."""
 
     name: str
@@ -12,14 +12,14 @@ class Look(msgspec.Struct, frozen=True):
 
 
 LOOKS = (
-    Look("failed", "failed", "it failed, or gave no answer"),
-    Look("held", "held", "a brake covers it"),
-    Look("stopped", "stopped", "its rollout is paused or ended"),
-    Look("moving", "moving", "it changes, or starts now"),
-    Look("soaking", "soaking", "it has the change, and must last for a while"),
-    Look("waiting", "waiting", "a gate is shut"),
-    Look("done", "done", "it has the change"),
-    Look("ignored", "left out", "it is pinned, ignored or joined later"),
+    LookWords("failed", "failed", "it failed, or gave no answer"),
+    LookWords("held", "held", "a brake covers it"),
+    LookWords("stopped", "stopped", "its rollout is paused or ended"),
+    LookWords("moving", "moving", "it changes, or starts now"),
+    LookWords("soaking", "soaking", "it has the change, and must last for a while"),
+    LookWords("waiting", "waiting", "a gate is shut"),
+    LookWords("done", "done", "it has the change"),
+    LookWords("ignored", "left out", "it is pinned, ignored or joined later"),
 )
 
 WORDS = {
@@ -83,6 +83,7 @@ WORDS = {
     "waiting": "waiting",
     "end": "end",
     "no_date": "no date",
+    "ask_when": "`tidegate when {name}` says it",
     "over_budget": "more than is allowed",
     "next": "next",
     "shut": "shut",

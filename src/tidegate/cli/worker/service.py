@@ -20,7 +20,7 @@ from tidegate.kind_table import rules_of
 from tidegate.model.errors import OutsideError, UserError
 from tidegate.model.problem import Problem
 from tidegate.oidc.issuer import Issuer
-from tidegate.page.pages import Pages
+from tidegate.page.pages import ServicePages
 from tidegate.settings.settings import Settings, revealed
 from tidegate.store.archive_port import Archive
 from tidegate.wiring import clock, token_reviews
@@ -29,7 +29,9 @@ ADMIN = "admin"
 _SUFFIX = ".admin-token"
 
 
-def make_service(archive: Archive, policy: AccessPolicy, refused: Refused) -> tuple[Api, Pages]:
+def make_service(
+    archive: Archive, policy: AccessPolicy, refused: Refused
+) -> tuple[Api, ServicePages]:
     """Everything that is asked and done over HTTP: by programs, and by people on the page."""
     live = LiveJournals(archive, rules_of, clock())
     issuer = None if policy.oidc is None else Issuer(policy.oidc.settings, clock())
@@ -39,7 +41,7 @@ def make_service(archive: Archive, policy: AccessPolicy, refused: Refused) -> tu
         reviews = token_reviews(account.context or None, account.kubeconfig or None)
     login = Login(archive, clock(), policy, issuer, reviews)
     api = Api(live, login, QUESTIONS, ACTS, __version__, refused)
-    return api, Pages(live, login, ACTS, refused)
+    return api, ServicePages(live, login, ACTS, refused)
 
 
 def access_policy(settings: Settings) -> AccessPolicy:

@@ -111,9 +111,11 @@
   setInterval(() => { if (fresh && performance.now() - last > IDLE_MS) soon(); }, 5000);
   async function refresh() {
     if (!$("[data-refresh]")) return;
-    const answer = await fetch(location.href, { headers: { Accept: "text/html" } });
+    const asked = location.href;
+    const answer = await fetch(asked, { headers: { Accept: "text/html" } });
     if (answer.redirected || !answer.ok) return;
     const text = await answer.text();
+    if (location.href !== asked) return soon(); // of a view that was left meanwhile
     const next = new DOMParser().parseFromString(text, "text/html");
     for (const part of document.querySelectorAll("[data-refresh]")) {
       const found = next.getElementById(part.id);

@@ -1,0 +1,307 @@
+"""The page in Chromium: what a person sees, asks and does, by the numbers of the stories."""
+
+import os
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page
+
+from tests.api.listener import listening
+from tests.api.stage import PARTITION
+from tests.page.stage import PageService, elsewhere
+from tidegate.access.roles import Role
+
+pytestmark = pytest.mark.real
+PATIENCE_S = 15.0
+AXE = Path(os.environ.get("AXE_CORE", Path(__file__).parents[2] / "build" / "axe.min.js"))
+
+
+def until(found: Callable[[], object], what: str, patience_s: float = PATIENCE_S) -> float:
+    """Wait until something is so; how long it took."""
+    begun = time.monotonic()
+    while not found():
+        assert time.monotonic() - begun < patience_s, f"not in {patience_s} s: {what}"
+        time.sleep(0.05)
+    return time.monotonic() - begun
+
+
+class Visitor:
+    """A person at a browser, and all that went wrong in it."""
+
+    def __init__(self, browser: Browser, url: str, token: str, **context: object) -> None:
+        self.context = browser.new_context(**context)  # type: ignore[arg-type]
+        self.page: Page = self.context.new_page()
+        self.page.set_default_timeout(PATIENCE_S * 1000)
+        self.wrong: list[str] = []
+        self.page.on("pageerror", lambda error: self.wrong.append(str(error)))
+        self.page.on("console", lambda said: self._console(said.type, said.text))
+        self.url = url
+        self.page.goto(f"{url}/")
+        self.page.fill("#token", token)
+        self.page.click("button.primary")
+        self.page.wait_for_selector("#top")
+
+    def _console(self, kind: str, text: str) -> None:
+        # Chromium itself logs an answer that is an error, and a stream that ends.
+        if kind == "error" and "Failed to load resource" not in text:
+            self.wrong.append(text)
+
+    def open(self, path: str) -> Page:
+        """Another address."""
+        self.page.goto(f"{self.url}{path}")
+        return self.page
+
+    def is_live(self) -> bool:
+        """Whether the page says so."""
+        return self.page.get_attribute("#live", "data-state") == "live"
+
+    def said(self, where: str) -> str:
+        """The text of a part."""
+        return " ".join(self.page.inner_text(where).split())
+
+
+@pytest.fixture
+def address(service: PageService) -> Iterator[str]:
+    """Where the service listens."""
+    with listening(service) as url:
+        yield url
+
+
+@pytest.fixture
+def visit(browser: Browser, service: PageService, address: str) -> Iterator[Callable[..., Visitor]]:
+    """Makes visitors; none of them may see an error."""
+    every: list[Visitor] = []
+
+    def made(role: Role = Role.ADMIN, **context: object) -> Visitor:
+        every.append(Visitor(browser, address, service.client(role).token, **context))
+        return every[-1]
+
+    yield made
+    for each in every:
+        each.context.close()
+        assert each.wrong == []
+
+
+def test_story_1_one_screen_says_what_is_going_on(visit: Callable[..., Visitor]) -> None:
+    one = visit()
+    until(lambda: one.page.get_attribute("#map", "data-drawn") == "10", "ten cells are drawn")
+    until(one.is_live, "it is live")
+    assert "waiting 10" in one.said("#legend")
+    assert f"{PARTITION}: stage waits for an approval" in one.said("#needs")
+
+
+def test_story_2_the_map_says_why_by_keyboard_and_by_mouse(
+    visit: Callable[..., Visitor], service: PageService
+) -> None:
+    client = service.client()
+    why = elsewhere(lambda: client.get(f"/why/{PARTITION}?target=dev-2").json)
+    one = visit()
+    until(lambda: one.page.get_attribute("#map", "data-drawn") == "10", "ten cells are drawn")
+    one.page.focus("#map")
+    one.page.keyboard.press("ArrowRight")
+    assert one.said("#map-said").startswith("dev-2, dev, Waiting")
+    one.page.keyboard.press("Enter")
+    one.page.wait_for_selector("#panel h2")
+    for option in why["target"]["options"]:
+        for each in option["verdicts"]:
+            assert each["message"] in one.said("#panel")
+    assert "target=dev-2" in one.page.url
+    one.page.keyboard.press("Escape")
+    until(lambda: one.page.inner_text("#panel") == "", "the panel is closed")
+    one.page.click("#map", position={"x": 8, "y": 50})
+    one.page.wait_for_selector("#panel h2")
+    assert one.said("#panel h2") == "dev-1"
+    one.page.reload()
+    assert one.said("#panel h2") == "dev-1"
+
+
+def test_story_3_everything_is_stopped_in_two_clicks_and_undone(
+    visit: Callable[..., Visitor], service: PageService
+) -> None:
+    one = visit()
+    until(one.is_live, "it is live")
+    one.page.click("text=Hold everything…")
+    one.page.wait_for_selector("#reach li")
+    assert "Holds 10 waiting targets in 1 rollout" in one.said("#reach")
+    one.page.fill("#reason", "incident 42")
+    until(lambda: "'incident 42'" in one.said("#act-command"), "the command has the reason")
+    one.page.click("#sheet button.primary")
+    one.page.wait_for_selector("#done")
+    one.page.click("#done >> text=Close")
+    until(lambda: "incident 42" in one.said("#banner"), "the banner says so")
+    until(lambda: "held 10" in one.said("#legend"), "the legend counts it")
+    one.page.click("#undo >> text=Undo…")
+    one.page.wait_for_selector("#reach")
+    assert one.page.input_value("#reason") == "undo"
+    one.page.click("#sheet button.primary")
+    one.page.wait_for_selector("#done")
+    until(lambda: one.said("#banner") == "", "the banner is gone")
+    facts = [each.kind for each in service.archive.read("brakes")]
+    assert facts == ["braked", "requested", "lifted", "requested"]
+
+
+def test_story_5_a_dead_stream_is_said_within_three_seconds(
+    browser: Browser, service: PageService
+) -> None:
+    token = service.client().token
+    with listening(service) as url:
+        one = Visitor(browser, url, token)
+        one.open(f"/rollout/{PARTITION}")
+        until(one.is_live, "it is live")
+        # What is between the browser and the service is silent, and does not say that it ends.
+        service.api._streams.feed.closed = False
+        one.page.context.set_offline(True)
+        service.api.close()
+        took = until(lambda: "reconnecting" in one.said("#live"), "it says so", 6)
+        assert took < 3.5
+        assert one.page.get_attribute("a[data-act]", "aria-disabled") == "true"
+        one.page.click("a[data-act]", force=True)
+        assert not one.page.evaluate("document.querySelector('#sheet').open")
+        service.api._streams.feed.closed = False
+        one.page.context.set_offline(False)
+        until(one.is_live, "it is live again")
+        assert one.page.get_attribute("a[data-act]", "aria-disabled") is None
+        one.context.close()
+
+
+def test_story_5_what_others_do_is_shown_without_a_reload(
+    visit: Callable[..., Visitor], service: PageService
+) -> None:
+    one, client = visit(), service.client()
+    one.open(f"/rollout/{PARTITION}")
+    until(one.is_live, "it is live")
+    elsewhere(lambda: client.post(f"/pause/{PARTITION}", {"reason": "from elsewhere"}))
+    until(lambda: "from elsewhere" in one.said("#history"), "the history has it")
+    until(lambda: "Resume…" in one.said("#state"), "it can be resumed")
+
+
+def test_a_hidden_tab_asks_nothing(visit: Callable[..., Visitor]) -> None:
+    one = visit()
+    until(one.is_live, "it is live")
+    asked: list[str] = []
+    hide = "Object.defineProperty(document, 'hidden', {configurable: true, get: () => %s});"
+    hide += "document.dispatchEvent(new Event('visibilitychange'))"
+    one.page.evaluate(hide % "true")
+    assert "as of" in one.said("#live")
+    one.page.on("request", lambda request: asked.append(request.url))
+    time.sleep(3)
+    assert asked == []
+    one.page.evaluate(hide % "false")
+    until(one.is_live, "it is live again")
+
+
+def test_story_6_an_approval_names_what_starts_and_moves_nothing_else(
+    visit: Callable[..., Visitor], service: PageService
+) -> None:
+    one, client = visit(), service.client()
+    one.open(f"/rollout/{PARTITION}")
+    until(one.is_live, "it is live")
+    one.page.click("#lanes a[data-act][href*='group=stage']:has-text('Approve')")
+    one.page.wait_for_selector("#reach li")
+    assert "lets in: stage-1" in one.said("#reach")
+    elsewhere(lambda: client.post(f"/pause/{PARTITION}", {"reason": "meanwhile"}))
+    one.page.fill("#reason", "looks good")
+    one.page.evaluate("document.querySelector('#act [name=tag]').value = 'old'")
+    one.page.click("#sheet button.primary")
+    one.page.wait_for_selector(".moved")
+    one.page.click("#sheet button.primary")
+    one.page.wait_for_selector("#done")
+    assert "approved stage" in one.said("#done")
+
+
+def test_story_8_and_accessibility_on_a_phone_in_dark_and_in_light(
+    visit: Callable[..., Visitor],
+) -> None:
+    for width, scheme in ((1300, "light"), (1300, "dark"), (390, "dark"), (390, "light")):
+        one = visit(viewport={"width": width, "height": 844}, color_scheme=scheme)
+        until(one.is_live, "it is live")
+        for path, open_it in (
+            (f"/?rollout={PARTITION}&target=prod-1", ""),
+            (f"/rollout/{PARTITION}", "a[data-act]"),
+            ("/brakes", "a[data-act]"),
+            ("/journal", ""),
+        ):
+            one.open(path)
+            until(one.is_live, "it is live")
+            wide = one.page.evaluate("document.documentElement.scrollWidth")
+            assert wide <= width, f"{path} is {wide} wide at {width}"
+            if open_it:
+                one.page.click(open_it)
+                one.page.wait_for_selector("#reach")
+            assert violations(one.page) == [], (path, width, scheme)
+
+
+def violations(page: Page) -> list[str]:
+    """What axe finds; where it is not there, CI fails."""
+    if not AXE.is_file():
+        if os.environ.get("CI") == "true":
+            pytest.fail("no axe-core here: `bash .ci/axe` fetches it", pytrace=False)
+        return []
+    page.evaluate(AXE.read_text())
+    found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
+    return [
+        f"{each['id']}: {each['nodes'][0]['html'][:200]} {each['nodes'][0]['failureSummary']}"
+        for each in found["violations"]
+    ]
+
+
+def test_story_12_a_filter_is_kept_in_the_address(visit: Callable[..., Visitor]) -> None:
+    one = visit()
+    until(lambda: one.page.get_attribute("#map", "data-drawn") == "10", "ten cells are drawn")
+    one.page.fill("#q", "stage")
+    until(lambda: one.said("#matching").startswith("2 / 10"), "two match")
+    one.page.click("#legend a[data-look=failed]")
+    until(lambda: one.said("#matching").startswith("0 / 10"), "none matches")
+    assert "q=stage" in one.page.url
+    assert "look=failed" in one.page.url
+    one.page.reload()
+    assert one.said("#matching").startswith("0 / 10")
+
+
+def test_story_14_a_viewer_sees_buttons_and_the_role_they_need(
+    visit: Callable[..., Visitor],
+) -> None:
+    one = visit(Role.VIEWER)
+    one.open(f"/rollout/{PARTITION}")
+    until(one.is_live, "it is live")
+    assert one.page.is_disabled("button:has-text('Pause…')")
+    assert "needs the role operator" in one.said("#state")
+    assert one.page.query_selector("a[data-act]") is None
+
+
+def test_an_expired_login_is_said_and_asked_again_no_more(
+    visit: Callable[..., Visitor],
+) -> None:
+    one = visit()
+    until(one.is_live, "it is live")
+    one.context.clear_cookies()
+    asked: list[str] = []
+    one.page.on("request", lambda request: asked.append(request.url))
+    one.page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+    until(lambda: "log in again" in one.said("#live"), "it says so")
+    del asked[:]
+    time.sleep(3)
+    assert [each for each in asked if "/changes" in each] == []
+
+
+def test_without_javascript_it_reads_and_writes(
+    visit: Callable[..., Visitor], service: PageService
+) -> None:
+    one = visit(java_script_enabled=False)
+    assert "as of" in one.said("#live")
+    assert one.page.is_visible("noscript img")
+    one.open(f"/rollout/{PARTITION}")
+    one.page.click("text=Pause…")
+    one.page.fill("#reason", "no script")
+    one.page.click("button.primary")
+    assert f"paused {PARTITION}" in one.said("#done")
+    assert service.archive.head(PARTITION).seq > 0
+
+
+def test_names_like_scripts_do_nothing(visit: Callable[..., Visitor]) -> None:
+    one = visit()
+    one.open("/?q=%3Cimg%20src%3Dx%20onerror%3Dalert(1)%3E")
+    until(one.is_live, "it is live")
+    assert one.page.query_selector("img[onerror]") is None
