@@ -222,6 +222,8 @@ def test_story_8_and_accessibility_on_a_phone_in_dark_and_in_light(
             (f"/rollout/{PARTITION}", "a[data-act]"),
             ("/brakes", "a[data-act]"),
             ("/journal", ""),
+            ("/integrations", ""),
+            (f"/when/{PARTITION}", ""),
         ):
             one.open(path)
             until(one.is_live, "it is live")

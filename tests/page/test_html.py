@@ -1,5 +1,6 @@
 """The page as HTML, without a browser: logins, roles, escaping, sizes, writes."""
 
+import json
 import re
 from html import unescape
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from tests.api.stage import PARTITION
+from tests.fixtures.journals import reading
 from tests.page.stage import PageService, Reader, journal_of
 from tidegate.access.roles import Role
 from tidegate.access.tokens import TokenRevoked, hash_of
@@ -24,6 +26,11 @@ PAGES = (
     f"/rollout/{PARTITION}",
     f"/why/{PARTITION}?target=prod-1",
     f"/?rollout={PARTITION}&target=prod-1",
+    f"/when/{PARTITION}",
+    "/upgrades",
+    "/integrations",
+    "/promotions",
+    "/policies",
     "/brakes",
     "/journal",
     f"/journal?rollout={PARTITION}&target=prod-1",
@@ -298,7 +305,7 @@ def test_names_are_text_wherever_they_are_shown(tmp_path: Path) -> None:
     service = PageService(journal_of(tmp_path, scenario))
     reader = service.reader().log_in()
     partition = next(each for each in service.archive.heads() if each.startswith("simulated/"))
-    every = ["/", f"/rollout/{partition}", f"/journal?rollout={partition}"]
+    every = ["/", f"/rollout/{partition}", f"/journal?rollout={partition}", f"/when/{partition}"]
     every += [f"/why/{partition}?target={quote(name, safe='')}" for name in HOSTILE]
     for path in every:
         answer = reader.get(path)
@@ -311,6 +318,48 @@ def test_names_are_text_wherever_they_are_shown(tmp_path: Path) -> None:
         assert unescape(reader.get(f"/rollout/{partition}").text).count(f"<bdi>{name}</bdi>") >= 1
     ElementTree.fromstring(reader.get("/map.svg").text)
     service.archive.close()
+
+
+@pytest.mark.parametrize(
+    "name", ["integrations-shards-7", "upgrades-lived-4", "upgrades-compat", "rollout-failing"]
+)
+def test_every_kind_is_on_every_screen(name: str, tmp_path: Path) -> None:
+    service = PageService(tmp_path / "kept.db")
+    reading.take_in(service.archive, reading.export_of(name))
+    reader, every = service.reader().log_in(), service.client().get("/cells").json["items"]
+    assert sum(len(each["names"]) for each in every) > 3
+    paths = ["/", "/map.svg", "/journal", "/upgrades", "/integrations"]
+    for each in every:
+        rollout = each["rollout"]
+        paths += [f"/rollout/{rollout}", f"/when/{rollout}", f"/act/pause/{rollout}"]
+        paths += [f"/why/{rollout}?target={quote(target, safe='')}" for target in each["names"]]
+    for path in paths:
+        answer = reader.get(path)
+        assert answer.status == 200, (path, text_of(answer.text)[-300:])
+    kind = every[0]["rollout"].partition("/")[0]
+    if kind == "upgrades":
+        assert every[0]["names"][0] in text_of(reader.get("/upgrades").text)
+    if kind == "integrations":
+        assert every[0]["rollout"] in text_of(reader.get("/integrations").text)
+    service.archive.close()
+
+
+def test_when_on_the_page_has_the_dates_of_the_command(
+    service: PageService, tmp_path: Path
+) -> None:
+    command = ["when", PARTITION, "-o", "json", "--database", str(tmp_path / "journal.db")]
+    printed = CliRunner().invoke(cli, command)
+    assert printed.exit_code == 0, printed.output
+    dates = json.loads(printed.stdout)["items"]
+    page = service.reader().log_in().get(f"/when/{PARTITION}").text
+    assert len(dates) == 10
+    for each in dates:
+        row = re.search(rf"<tr><th[^>]*>(?:(?!</tr>).)*{each['target']}<.*?</tr>", page)
+        assert row, each["target"]
+        for moment in (each["startsAt"], each["doneAt"]):
+            assert moment is None or f"{moment[:19]}Z" in row[0]
+        assert each["heldBy"] is None or each["heldBy"] in unescape(row[0])
+    ElementTree.fromstring(re.findall(r"<svg class=\"gantt\".*?</svg>", page, re.DOTALL)[0])
 
 
 def test_the_map_is_a_picture_without_a_script(service: PageService) -> None:

@@ -1,8 +1,8 @@
 """The map of targets as an SVG made here, for readers without JavaScript and for print."""
 
 from collections.abc import Iterable, Iterator
+from html import escape
 from itertools import groupby
-from xml.sax.saxutils import escape
 
 from tidegate.page.fleet import FleetBlock, FleetQuery, wanted_cells
 

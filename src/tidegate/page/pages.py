@@ -15,22 +15,28 @@ from tidegate.api.browser import form_values
 from tidegate.api.live_journals import LiveJournals
 from tidegate.api.login import Login
 from tidegate.api.problem import forbidden, problem_of
+from tidegate.api.questions import NoQuery
 from tidegate.api.recorder import Recorder, SeenPlans, seen_by
-from tidegate.api.route import ActRoute
-from tidegate.app.documents import TargetDetails
+from tidegate.api.route import ActRoute, RouteQuestion
+from tidegate.app.documents import RolloutDates, TargetDetails
 from tidegate.app.journals import Journals
 from tidegate.app.rollouts import why
 from tidegate.app.text.view_text import target_tree
+from tidegate.app.when import dates_of
+from tidegate.explain.pace import DatePace
 from tidegate.journal.selection import EntryFilter
 from tidegate.model.errors import NotFoundError, TidegateError
 from tidegate.model.time import parse_instant
 from tidegate.page.fleet import fleet_query, fleet_view
 from tidegate.page.frame import brake_lines, frame, lift_offer, offer
+from tidegate.page.gantt import ROWS_SHOWN, DateRow, date_rows, gantt_picture
 from tidegate.page.history import ENTRIES_SHOWN, newest_entries
+from tidegate.page.kind_screens import KINDS, kind_tables
 from tidegate.page.map_picture import map_picture
 from tidegate.page.rollout_view import DATED_MAX, rollout_page
 from tidegate.page.sheet import ActDone, Sheets
 from tidegate.page.template_set import HEADERS, html, path_part, static_answer
+from tidegate.page.words import WORDS
 
 # Called with what was refused: for logs and numbers.
 Refused = Callable[[str, str, int, str], None]
@@ -62,6 +68,8 @@ class ServicePages:
             Route("/map.svg", self._screen(self._map)),
             Route("/why/{name:path}", self._screen(self._why)),
             Route("/rollout/{name:path}", self._screen(self._rollout)),
+            Route("/when/{name:path}", self._screen(self._when, long=True)),
+            *(Route(f"/{each}", self._screen(self._kind, long=True)) for each in KINDS),
             Route("/brakes", self._screen(self._brakes)),
             Route("/journal", self._screen(self._journal)),
             Route("/act/{verb}", self._caught(self._sheet)),
@@ -84,13 +92,17 @@ class ServicePages:
 
         return handle
 
-    def _screen(self, screen: Screen) -> Callable[..., Any]:
+    def _screen(self, screen: Screen, *, long: bool = False) -> Callable[..., Any]:
+        """A page for a caller; a long one reads journals of its own, and keeps no other waiting."""
+
         async def answer(request: Request) -> Response:
             caller = await self._reader(request)
 
             def ask(journals: Journals) -> Response:
                 return screen(request, caller, seen_by(caller, journals))
 
+            if long:
+                return await asyncio.to_thread(lambda: ask(self._live.fresh()))
             return await asyncio.to_thread(self._live.ask, ask)
 
         return self._caught(answer)
@@ -156,6 +168,35 @@ class ServicePages:
         name = request.path_params["name"]
         found = rollout_page(journals, self._live.archive, caller, name)
         return html("rollout.html", frame=frame(journals, caller, ""), page=found)
+
+    def _kind(self, request: Request, caller: Caller, journals: Journals) -> Response:
+        kind = request.url.path.strip("/")
+        ask = RouteQuestion(journals, journals, self._live.archive, caller, "", NoQuery())
+        tables, notes = kind_tables(ask, kind)
+        header = frame(journals, caller, kind)
+        return html("kind.html", frame=header, kind=kind, tables=tables, notes=notes)
+
+    def _when(self, request: Request, caller: Caller, journals: Journals) -> Response:
+        one = journals.find(request.path_params["name"])
+        found = dates_of(journals, one, DatePace())
+        rows, picture, told = list[DateRow](), "", ""
+        if isinstance(found, RolloutDates):
+            rows = date_rows(found.items, journals.now)
+            freezes = journals.book.read(journals.now).freezes if journals.is_unlimited else ()
+            spans = [(each.name, span) for each in freezes for span in each.spans]
+            picture = gantt_picture(rows, spans, journals.now) if rows else ""
+            told = f"{found.apply_time}, {found.apply_time_from}"
+        return html(
+            "when.html",
+            frame=frame(journals, caller, ""),
+            rollout=one.partition,
+            dated=isinstance(found, RolloutDates),
+            rows=rows[:ROWS_SHOWN],
+            more=max(0, len(rows) - ROWS_SHOWN),
+            picture=picture,
+            told=told,
+            no_dates=WORDS["no_dates"].format(name=one.partition),
+        )
 
     def _brakes(self, _: Request, caller: Caller, journals: Journals) -> Response:
         lines = brake_lines(journals, "hold", "freeze", "block", "expedite")

@@ -227,6 +227,8 @@
     history.replaceState(null, "", url);
   }
 
+  const TITLE = "600 14px system-ui, sans-serif";
+
   // ---- The map ----------------------------------------------------------------------------------
   class FleetMap {
     constructor(canvas) {
@@ -302,30 +304,43 @@
       for (const each of this.rollouts.values()) count += each.names.length;
       const size = this.size = count <= 600 ? 18 : count <= 3000 ? 13 : count <= 12000 ? 9 : 6;
       const here = this.cells[this.cursor], cells = [], labels = [];
-      let y = 0;
+      // Rollouts flow as words do: small ones beside each other, each as wide as its groups.
+      let left = 0, y = 0, tall = 0;
       for (const map of this.rollouts.values()) {
-        labels.push({ x: 0, y: y + 15, text: map.rollout, strong: true, width });
-        y += 24;
         const groups = new Map();
         map.names.forEach((name, index) => {
           const kind = map.kinds[map.cells[index]], group = kind.group || "";
           if (!groups.has(group)) groups.set(group, []);
           groups.get(group).push({ rollout: map.rollout, name, index, kind });
         });
-        let x = 0, row = 0;
+        this.pen.font = TITLE;
+        const head = [...groups.keys()].some(Boolean) ? 17 : 0, blocks = [];
+        let x = 0, top = 24, row = 0, wide = Math.min(width, this.pen.measureText(map.rollout).width);
         for (const [group, some] of groups) {
           const most = Math.floor(width / size);
           const columns = Math.min(most, Math.max(Math.ceil(90 / size), Math.ceil(Math.sqrt(some.length * 2.2))));
-          const wide = columns * size, high = Math.ceil(some.length / columns) * size + (group ? 17 : 0);
-          if (x && x + wide > width) { x = 0; y += row + 10; row = 0; }
-          if (group) labels.push({ x, y: y + 12, text: group, width: wide });
-          const top = y + (group ? 17 : 0);
-          some.forEach((cell, at) => { cell.x = x + (at % columns) * size; cell.y = top + Math.floor(at / columns) * size; cells.push(cell); });
-          x += wide + 16;
+          const across = columns * size, high = Math.ceil(some.length / columns) * size + head;
+          if (x && x + across > width) { x = 0; top += row + 10; row = 0; }
+          blocks.push({ group, some, x, top, columns, across });
+          wide = Math.max(wide, x + across);
+          x += across + 16;
           row = Math.max(row, high);
         }
-        y += row + 14;
+        const high = top + row + 14;
+        if (left && left + wide > width) { left = 0; y += tall; tall = 0; }
+        labels.push({ x: left, y: y + 15, text: map.rollout, strong: true, width: Math.min(width, wide) });
+        for (const each of blocks) {
+          if (each.group) labels.push({ x: left + each.x, y: y + each.top + 12, text: each.group, width: each.across });
+          each.some.forEach((cell, at) => {
+            cell.x = left + each.x + (at % each.columns) * size;
+            cell.y = y + each.top + head + Math.floor(at / each.columns) * size;
+            cells.push(cell);
+          });
+        }
+        left += wide + 36;
+        tall = Math.max(tall, high);
       }
+      y += tall;
       this.cells = cells;
       this.labels = labels;
       this.cursor = here ? cells.findIndex((each) => each.rollout === here.rollout && each.name === here.name) : -1;
@@ -359,7 +374,7 @@
       pen.clearRect(0, 0, this.canvas.width, this.canvas.height);
       for (const each of this.labels) {
         pen.fillStyle = each.strong ? colour.ink : colour.dim;
-        pen.font = each.strong ? "600 14px system-ui, sans-serif" : "12px system-ui, sans-serif";
+        pen.font = each.strong ? TITLE : "12px system-ui, sans-serif";
         pen.fillText(this.short(each.text, each.width), each.x, each.y);
       }
       for (const cell of this.cells) this.one(cell, true);
