@@ -83,7 +83,7 @@ def gantt_picture(
             told = escape(f"{row.starts_at or 'now'} – {row.done_at}")
             body.append(
                 f'<rect class="span" x="{start}" y="{y + 2}" width="{width}" height="{HIGH - 6}"'
-                f' aria-label="{told}"/>'
+                f"><title>{told}</title></rect>"
             )
         else:
             body.append(
