@@ -12,6 +12,9 @@ from tests.api.listener import listening
 from tests.api.stage import PARTITION
 from tests.page.stage import PageService, elsewhere
 from tidegate.access.roles import Role
+from tidegate.access.tokens import TokenRevoked
+from tidegate.journal.chain import JournalNote
+from tidegate.machine.system_clock import SystemClock
 
 pytestmark = pytest.mark.real
 PATIENCE_S = 15.0
@@ -288,12 +291,35 @@ def test_an_expired_login_is_said_and_asked_again_no_more(
     assert [each for each in asked if "/changes" in each] == []
 
 
+def test_a_login_that_ends_is_said_although_the_stream_goes_on(
+    visit: Callable[..., Visitor], service: PageService
+) -> None:
+    one, client = visit(), service.client()
+    until(one.is_live, "it is live")
+    name = one.said(".who bdi").removeprefix("token:")
+    revoked = JournalNote(SystemClock().now(), "test", TokenRevoked(name=name, reason="lost"))
+    service.archive.append("access", [revoked])
+    elsewhere(lambda: client.post(f"/pause/{PARTITION}", {"reason": "from elsewhere"}))
+    until(lambda: "log in again" in one.said("#live"), "it says so")
+    assert one.page.get_attribute("a[data-act]", "aria-disabled") == "true"
+
+
+def test_a_page_that_cannot_be_read_again_is_not_live(visit: Callable[..., Visitor]) -> None:
+    one = visit()
+    until(one.is_live, "it is live")
+    one.page.route("**/api/v1/cells*", lambda route: route.fulfill(status=503, body=""))
+    one.page.evaluate("document.querySelector('#sheet').dispatchEvent(new Event('close'))")
+    until(lambda: "reconnecting" in one.said("#live"), "it says so")
+    one.page.unroute("**/api/v1/cells*")
+    until(one.is_live, "it is live again")
+
+
 def test_without_javascript_it_reads_and_writes(
     visit: Callable[..., Visitor], service: PageService
 ) -> None:
     one = visit(java_script_enabled=False)
     assert "as of" in one.said("#live")
-    assert one.page.is_visible("noscript img")
+    one.page.wait_for_selector("noscript img", state="visible")
     one.open(f"/rollout/{PARTITION}")
     one.page.click("text=Pause…")
     one.page.fill("#reason", "no script")

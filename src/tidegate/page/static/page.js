@@ -14,6 +14,7 @@
   // ---- Age of what is shown -------------------------------------------------------------------
   const live = $("#live"), said = live && $(".said", live);
   let asOf = body.dataset.at ? body.dataset.at.slice(11, 16) : "", fresh = false;
+  let heard = 0, attempt = 0, stop = null, over = false, broken = false, retry = 0;
   function show(state, text) {
     if (!live) return;
     if (live.dataset.state !== state) live.dataset.state = state;
@@ -28,15 +29,24 @@
     if (off) each.setAttribute("aria-disabled", "true"); else each.removeAttribute("aria-disabled");
   }
   function stale() { fresh = false; show("stale", `as of ${asOf}, ${body.dataset.reconnecting}`); }
+  // The stream is alive, but what is shown is live only if it could be read, too.
   function alive() {
-    const now = new Date().toISOString();
-    asOf = now.slice(11, 16);
+    if (broken || over) return;
+    asOf = new Date().toISOString().slice(11, 16);
     fresh = true;
     show("live", body.dataset.live);
   }
+  function end() {
+    over = true;
+    fresh = false;
+    const open = stop;
+    stop = null;
+    open?.abort();
+    clearTimeout(retry);
+    show("stale", body.dataset.over);
+  }
 
   // ---- The stream -----------------------------------------------------------------------------
-  let heard = 0, attempt = 0, stop = null, over = false, retry = 0;
   const changed = new Set();
   let reset = false;
   async function listen() {
@@ -46,7 +56,7 @@
     stop = control;
     try {
       const answer = await fetch("/api/v1/changes", { signal: control.signal, headers: { Accept: "text/event-stream" } });
-      if (answer.status === 401 || answer.status === 403) { over = true; show("stale", body.dataset.over); return; }
+      if (answer.status === 401 || answer.status === 403) { end(); return; }
       if (!answer.ok) throw new Error(String(answer.status));
       const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
       let rest = "";
@@ -91,7 +101,7 @@
   // ---- Parts of the page ----------------------------------------------------------------------
   let waiting = 0, last = 0, busy = false;
   function soon() {
-    if (waiting || document.hidden) return;
+    if (waiting || document.hidden || over) return;
     waiting = setTimeout(run, Math.max(0, last + REFRESH_MS - performance.now()));
   }
   async function run() {
@@ -104,16 +114,22 @@
     reset = false;
     try {
       await Promise.all([map ? map.load(all ? null : names) : null, refresh()]);
-    } catch (error) { reset = true; }
+      if (broken) { broken = false; alive(); }
+    } catch (error) {
+      broken = reset = true;
+      last = performance.now() + REFRESH_MS; // an ill service is asked less often
+      if (!over) stale();
+    }
     busy = false;
-    if (changed.size || reset) soon();
+    if (!over && (changed.size || reset)) soon();
   }
   setInterval(() => { if (fresh && performance.now() - last > IDLE_MS) soon(); }, 5000);
   async function refresh() {
     if (!$("[data-refresh]")) return;
     const asked = location.href;
     const answer = await fetch(asked, { headers: { Accept: "text/html" } });
-    if (answer.redirected || !answer.ok) return;
+    if (answer.redirected) return end(); // to the login
+    if (!answer.ok) throw new Error(String(answer.status));
     const text = await answer.text();
     if (location.href !== asked) return soon(); // of a view that was left meanwhile
     const next = new DOMParser().parseFromString(text, "text/html");
@@ -472,7 +488,7 @@
   function applyFilter() {
     keep({ q: $("#q").value.trim() });
     if (map) { map.query(); map.match(); }
-    refresh();
+    refresh().catch(stale);
   }
   document.addEventListener("click", (event) => {
     const link = event.target.closest("a[data-look]");
@@ -481,7 +497,7 @@
     keep({ look: new URL(link.href).searchParams.get("look") });
     map.query();
     map.match();
-    refresh();
+    refresh().catch(stale);
   });
 
   if (map) map.load(null).catch(() => { reset = true; });
