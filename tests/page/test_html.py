@@ -161,6 +161,16 @@ def test_why_says_the_same_on_the_page_in_the_api_and_on_the_command_line(
     assert _timeless(unescape(shown).strip()) == _timeless(printed.stdout.strip())
 
 
+def test_why_leads_to_the_targets_that_a_gate_names(service: PageService) -> None:
+    reader = service.reader().log_in()
+    said = service.client().get(f"/why/{PARTITION}?target=stage-1").json["target"]["options"][0]
+    waits = [each for each in said["verdicts"] if each["gate"] == "order"]
+    assert "dev-1" in str(waits[0]["facts"])
+    page = unescape(reader.get(f"/why/{PARTITION}?target=stage-1").text)
+    assert f'href="/why/{PARTITION}?target=dev-1"' in page
+    assert f'href="/why/{PARTITION}?target=prod-1"' not in page
+
+
 def _timeless(text: str) -> str:
     """Without how long ago something was: the command is a moment later."""
     return re.sub(r"\((in )?\w+\)", "()", text)

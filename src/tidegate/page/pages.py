@@ -24,6 +24,7 @@ from tidegate.app.rollouts import why
 from tidegate.app.text.view_text import target_tree
 from tidegate.app.when import dates_of
 from tidegate.explain.pace import DatePace
+from tidegate.explain.verdict_part import VerdictPart
 from tidegate.journal.selection import EntryFilter
 from tidegate.model.errors import NotFoundError, TidegateError
 from tidegate.model.time import parse_instant
@@ -33,7 +34,7 @@ from tidegate.page.gantt import ROWS_SHOWN, DateRow, date_rows, gantt_picture
 from tidegate.page.history import ENTRIES_SHOWN, newest_entries
 from tidegate.page.kind_screens import KINDS, kind_tables
 from tidegate.page.map_picture import map_picture
-from tidegate.page.rollout_view import DATED_MAX, rollout_page
+from tidegate.page.rollout_view import DATED_MAX, NEXT_SHOWN, rollout_page
 from tidegate.page.sheet import ActDone, Sheets
 from tidegate.page.template_set import HEADERS, html, path_part, static_answer
 from tidegate.page.words import WORDS
@@ -159,7 +160,7 @@ class ServicePages:
         found = why(journals, name, target or None, DATED_MAX)
         if not isinstance(found, TargetDetails):
             return RedirectResponse(f"/rollout/{path_part(found.id)}", 303, headers=HEADERS)
-        panel = _panel(found)
+        panel = _panel(journals, found)
         if _is_part(request):
             return html("why_part.html", panel=panel)
         return html("why.html", frame=frame(journals, caller, ""), panel=panel)
@@ -292,11 +293,16 @@ def _found_panel(journals: Journals, rollout: str, target: str) -> dict[str, Any
         found = why(journals, rollout, target, DATED_MAX)
     except NotFoundError:
         return None
-    return _panel(found) if isinstance(found, TargetDetails) else None
+    return _panel(journals, found) if isinstance(found, TargetDetails) else None
 
 
-def _panel(found: TargetDetails) -> dict[str, Any]:
-    """Why one target starts or waits: the document, and the lines that the command prints."""
+def _panel(journals: Journals, found: TargetDetails) -> dict[str, Any]:
+    """Why one target starts or waits: the document, and the lines that the command prints.
+
+    Beside each verdict: the other targets that its facts name, as who has a mutex.
+    """
+    others = {each.name for each in journals.find(found.rollout).view.targets}
+    others.discard(found.target.name)
     lines = target_tree(found.target, parse_instant(found.at), found.worker)
     if found.stopped_by:
         lines.append(f"stopped by: {found.stopped_by}")
@@ -305,7 +311,10 @@ def _panel(found: TargetDetails) -> dict[str, Any]:
     options = [
         (
             each.change,
-            sorted(each.verdicts, key=lambda part: _ORDER.index(part.outcome)),
+            [
+                (part, _named(part, others))
+                for part in sorted(each.verdicts, key=lambda part: _ORDER.index(part.outcome))
+            ],
         )
         for each in found.target.options
     ]
@@ -315,6 +324,15 @@ def _panel(found: TargetDetails) -> dict[str, Any]:
         "options": options,
         "head": lines[0].replace("  ", " · "),
     }
+
+
+def _named(part: VerdictPart, others: set[str]) -> list[str]:
+    """The targets that the facts of a shut gate name; a few of them."""
+    if part.outcome == "pass":
+        return []
+    values = (each if isinstance(each, tuple) else (each,) for each in part.facts.values())
+    named = dict.fromkeys(str(one) for each in values for one in each if str(one) in others)
+    return list(named)[:NEXT_SHOWN]
 
 
 _ORDER = ("stop", "wait", "pass")
