@@ -354,6 +354,38 @@ def test_every_kind_is_on_every_screen(name: str, tmp_path: Path) -> None:
     service.archive.close()
 
 
+def test_story_9_what_failed_is_retried_with_its_reach_first(tmp_path: Path) -> None:
+    service = PageService(tmp_path / "kept.db")
+    reading.take_in(service.archive, reading.export_of("rollout-failing"))
+    reader, rollout = service.reader().log_in(), "simulated/beyond"
+    page = unescape(reader.get(f"/rollout/{rollout}").text)
+    assert "more than is allowed" in page
+    assert f"/act/retry/{rollout}?failed=1" in page
+    sheet = reader.get(f"/act/retry/{rollout}?failed=1").text
+    assert "begins again with" in text_of(sheet) or "starts" in text_of(sheet)
+    assert f"tidegate retry {rollout} --failed --reason WHY" in text_of(sheet)
+    before = service.archive.head(rollout).seq
+    fields = {"failed": "1", "tag": field(sheet, "tag"), "reason": "the disk is new"}
+    done = reader.post(f"/act/retry/{rollout}", fields)
+    assert f"to be retried: {rollout}" in text_of(done.text)
+    (asked, _) = service.archive.read(rollout, after=before)
+    assert b"retryFailed" in asked.body
+    service.archive.close()
+
+
+def test_story_4_the_last_day_says_who_did_what_and_why(service: PageService) -> None:
+    client = service.client()
+    client.post(f"/pause/{PARTITION}", {"reason": "incident 42"})
+    actor = list(service.archive.read(PARTITION))[-1].actor
+    reader = service.reader().log_in()
+    history = text_of(reader.get(f"/rollout/{PARTITION}").text).partition("Last 24 hours")[2]
+    assert f"{actor} pause" in history
+    assert "incident 42" in history
+    mine = text_of(reader.get(f"/journal?actor={quote(actor)}").text)
+    assert "incident 42" in mine
+    assert "incident 42" not in text_of(reader.get("/journal?actor=tidegate").text)
+
+
 def test_when_on_the_page_has_the_dates_of_the_command(
     service: PageService, tmp_path: Path
 ) -> None:
