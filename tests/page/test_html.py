@@ -2,6 +2,7 @@
 
 import json
 import re
+import sqlite3
 from html import unescape
 from pathlib import Path
 from urllib.parse import quote
@@ -34,6 +35,7 @@ PAGES = (
     "/brakes",
     "/journal",
     f"/journal?rollout={PARTITION}&target=prod-1",
+    f"/entry/1/{PARTITION}",
     f"/act/pause/{PARTITION}",
     "/act/hold",
     "/act/block",
@@ -384,6 +386,28 @@ def test_story_4_the_last_day_says_who_did_what_and_why(service: PageService) ->
     mine = text_of(reader.get(f"/journal?actor={quote(actor)}").text)
     assert "incident 42" in mine
     assert "incident 42" not in text_of(reader.get("/journal?actor=tidegate").text)
+
+
+def test_story_15_an_entry_is_shown_as_it_was_and_verified(
+    service: PageService, tmp_path: Path
+) -> None:
+    service.client().post(f"/pause/{PARTITION}", {"reason": "incident 42"})
+    reader = service.reader().log_in()
+    *_, asked, said = service.archive.read(PARTITION)
+    assert f"/entry/{asked.seq}/{PARTITION}" in unescape(reader.get("/journal").text)
+    page = text_of(reader.get(f"/entry/{asked.seq}/{PARTITION}").text)
+    assert '"reason": "incident 42"' in page
+    assert asked.hash.hex() in page
+    assert "verified" in page
+    assert reader.get(f"/entry/{said.seq + 1}/{PARTITION}").status == 404
+    limited = service.reader(Role.VIEWER, groups=("dev",)).log_in()
+    assert limited.get(f"/entry/1/{PARTITION}").status == 404
+    with sqlite3.connect(tmp_path / "journal.db") as rows:
+        forged = "UPDATE journal_entries SET actor = 'token:other' WHERE kind = 'asked'"
+        assert rows.execute(forged).rowcount == 1
+    rows.close()
+    broken = text_of(reader.get(f"/entry/{said.seq}/{PARTITION}").text)
+    assert f"the chain is broken at entry {asked.seq}" in broken
 
 
 def test_when_on_the_page_has_the_dates_of_the_command(

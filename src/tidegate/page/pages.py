@@ -31,7 +31,7 @@ from tidegate.model.time import parse_instant
 from tidegate.page.fleet import fleet_query, fleet_view
 from tidegate.page.frame import brake_lines, frame, lift_offer, offer
 from tidegate.page.gantt import ROWS_SHOWN, DateRow, date_rows, gantt_picture
-from tidegate.page.history import ENTRIES_SHOWN, newest_entries
+from tidegate.page.history import ENTRIES_SHOWN, entry_page, newest_entries
 from tidegate.page.kind_screens import KINDS, kind_tables
 from tidegate.page.map_picture import map_picture
 from tidegate.page.rollout_view import DATED_MAX, NEXT_SHOWN, rollout_page
@@ -73,6 +73,7 @@ class ServicePages:
             *(Route(f"/{each}", self._screen(self._kind, long=True)) for each in KINDS),
             Route("/brakes", self._screen(self._brakes)),
             Route("/journal", self._screen(self._journal)),
+            Route("/entry/{seq:int}/{name:path}", self._screen(self._entry, long=True)),
             Route("/act/{verb}", self._caught(self._sheet)),
             Route("/act/{verb}", self._caught(self._confirm), methods=["POST"]),
             Route("/act/{verb}/{name:path}", self._caught(self._sheet)),
@@ -231,6 +232,11 @@ class ServicePages:
             asked={each: params.get(each, "") for each in ("rollout", "actor", "target", "gate")},
             full=len(rows) == ENTRIES_SHOWN,
         )
+
+    def _entry(self, request: Request, caller: Caller, journals: Journals) -> Response:
+        params = request.path_params
+        found = entry_page(self._live.archive, journals, params["name"], params["seq"])
+        return html("entry.html", frame=frame(journals, caller, "journal"), page=found)
 
     async def _sheet(self, request: Request) -> Response:
         caller, verb = await self._reader(request), self._verb(request)
