@@ -364,7 +364,7 @@ def test_story_9_what_failed_is_retried_with_its_reach_first(tmp_path: Path) -> 
     assert "more than is allowed" in page
     assert f"/act/retry/{rollout}?failed=1" in page
     sheet = reader.get(f"/act/retry/{rollout}?failed=1").text
-    assert "begins again with" in text_of(sheet) or "starts" in text_of(sheet)
+    assert f"{rollout}: 0 moving, 0 waiting; starts 2 targets in prod at once" in text_of(sheet)
     assert f"tidegate retry {rollout} --failed --reason WHY" in text_of(sheet)
     before = service.archive.head(rollout).seq
     fields = {"failed": "1", "tag": field(sheet, "tag"), "reason": "the disk is new"}
