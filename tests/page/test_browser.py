@@ -10,6 +10,7 @@ from playwright.sync_api import Browser, Page
 
 from tests.api.listener import listening
 from tests.api.stage import PARTITION
+from tests.cli.test_serve import serving
 from tests.page.stage import PageService, elsewhere
 from tidegate.access.roles import Role
 from tidegate.access.tokens import TokenRevoked
@@ -143,6 +144,26 @@ def test_story_3_everything_is_stopped_in_two_clicks_and_undone(
     until(lambda: one.said("#banner") == "", "the banner is gone")
     facts = [each.kind for each in service.archive.read("brakes")]
     assert facts == ["braked", "requested", "lifted", "requested"]
+
+
+def test_story_3_a_worker_of_serve_obeys_what_is_held_on_its_page(
+    browser: Browser, tmp_path: Path
+) -> None:
+    with serving(tmp_path) as served:
+        served.until("decision")
+        token = (tmp_path / "tidegate.db.admin-token").read_text(encoding="utf-8").strip()
+        one = Visitor(browser, f"http://{served.address}", token)
+        until(one.is_live, "it is live")
+        one.page.click("text=Hold everything…")
+        one.page.fill("#reason", "incident 43")
+        one.page.click("#sheet button.primary")
+        one.page.wait_for_selector("#done")
+        assert served.until("decision", gate="hold")["reason"] == "Held"
+        until(lambda: "incident 43" in one.said("#banner"), "the banner says so")
+        assert one.wrong == []
+        assert served.stop() == 0
+        until(lambda: "reconnecting" in one.said("#live"), "it says that the service is gone", 6)
+        one.context.close()
 
 
 def test_story_5_a_dead_stream_is_said_within_three_seconds(

@@ -19,6 +19,8 @@ from tidegate.access.tokens import TokenRevoked, hash_of
 from tidegate.cli.main import cli
 from tidegate.journal.chain import JournalNote
 from tidegate.machine.system_clock import SystemClock
+from tidegate.page import pages
+from tidegate.page.words import WORDS
 
 PAGES = (
     "/",
@@ -271,6 +273,14 @@ def test_everything_is_held_and_lifted_on_the_page(service: PageService) -> None
     done = reader.post(f"/act/lift-hold/{name}", {"tag": field(lift, "tag"), "reason": "solved"})
     assert f"hold {name} is lifted" in text_of(done.text)
     assert "held 0" in text_of(reader.get("/").text)
+
+
+def test_every_text_of_the_page_is_shown_somewhere() -> None:
+    folder = Path(pages.__file__).parent
+    sources = [*folder.glob("*.py"), *folder.glob("templates/*.html")]
+    used = "\n".join(each.read_text() for each in sources if each.name != "words.py")
+    unused = [each for each in WORDS if not re.search(rf"""(t\.|["']){each}\b""", used)]
+    assert unused == []
 
 
 def test_what_is_not_there_is_said(service: PageService) -> None:
