@@ -7,6 +7,7 @@ import pytest
 from click.testing import CliRunner
 
 from tests.api.stage import PARTITION, Client, Service
+from tidegate.access.roles import Role
 from tidegate.cli.main import cli
 
 
@@ -108,3 +109,29 @@ def test_without_a_token_nothing_is_answered(service: Service) -> None:
             assert answer.headers["www-authenticate"].startswith("Bearer")
     basic = Client(service.app).get("/status", {"authorization": "Basic YTpi"})
     assert (basic.status, "Basic" in basic.json["detail"]) == (401, True)
+
+
+def test_the_journals_of_all_rollouts_are_read_in_parts(service: Service) -> None:
+    """By time, each entry once; of one rollout, nothing of brakes and tokens."""
+    admin = service.client()
+    for name in ("a", "b", "c"):
+        admin.post(f"/hold/{name}", {"scope": {"everything": True}, "reason": "x"})
+    every = admin.get("/journal?limit=1000").json["items"]
+    assert {each["partition"] for each in every} == {PARTITION, "brakes", "access"}
+    assert [each["at"] for each in every] == sorted(each["at"] for each in every)
+    path, found = "/journal?limit=2", []
+    while path:
+        answer = admin.get(path)
+        found += answer.json["items"]
+        link = answer.headers.get("link", "")
+        path = link.partition("<")[2].partition(">")[0].removeprefix("/api/v1")
+    assert found == every
+    assert admin.get("/journal?last=2").json["items"] == every[-2:]
+    limited = service.client(Role.VIEWER, rollouts=(PARTITION,))
+    seen = limited.get("/journal").json["items"]
+    assert {each["partition"] for each in seen} == {PARTITION}
+    assert limited.get("/journal?rollout=brakes").status == 404
+    stranger = service.client(Role.VIEWER, kinds=("upgrades",))
+    assert stranger.get("/journal").json["items"] == []
+    assert stranger.get("/verify").json["items"] == []
+    assert admin.get("/journal?continue=nonsense").status == 400

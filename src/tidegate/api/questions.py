@@ -22,7 +22,15 @@ from tidegate.app.documents import (
     TargetDetails,
 )
 from tidegate.app.journal.chains import ChainList, chains_of, verify_chains
-from tidegate.app.journal.entries import EntryList, EntryQuery, entry_list
+from tidegate.app.journal.entries import (
+    EntryList,
+    EntryQuery,
+    Shows,
+    behind,
+    entry_list,
+    parse_place,
+    place_of,
+)
 from tidegate.app.journals import Journals
 from tidegate.app.targets import TargetItem, TargetList, TargetQuery, parse_fields, target_list
 from tidegate.app.when import when
@@ -32,6 +40,8 @@ from tidegate.journal.selection import EntryFilter
 from tidegate.kinds.integrations.app.pins.pin_list import TargetPinList, journal_pins
 from tidegate.kinds.upgrades.app.forecast import ClusterForecast, ClusterForecastList
 from tidegate.model.document import Document
+from tidegate.model.errors import NotFoundError
+from tidegate.model.problem import nearest_or_all
 from tidegate.model.selector import EVERYTHING, Selector
 from tidegate.model.time import Duration, Instant, parse_duration, parse_instant
 
@@ -54,6 +64,13 @@ class KindQuery(RouteQuery, frozen=True):
     limit: Limit = 500
     # Where the part before ended, from its Link header.
     after: str = field(name="continue", default="")
+
+
+class RolloutsQuery(RouteQuery, frozen=True):
+    """Which rollouts."""
+
+    # Only these; none: all.
+    rollout: tuple[str, ...] = ()
 
 
 class WhyQuery(RouteQuery, frozen=True):
@@ -90,11 +107,11 @@ class TargetListQuery(RouteQuery, frozen=True):
     after: str = field(name="continue", default="")
 
 
-class EntryListQuery(RouteQuery, frozen=True):
-    """Which entries."""
+class EntryFields(RouteQuery, frozen=True):
+    """What entries must be."""
 
-    # Only those of this kind of fact, of this actor, about this target or gate.
-    fact: str = ""
+    # Only those of these kinds of facts, of this actor, about this target or gate.
+    fact: tuple[str, ...] = ()
     actor: str = ""
     target: str = ""
     gate: str = ""
@@ -102,7 +119,33 @@ class EntryListQuery(RouteQuery, frozen=True):
     since: str = ""
     until: str = ""
     limit: Limit = 500
+
+    def wanted(self) -> EntryFilter:
+        """The same, as the journal is searched."""
+        return EntryFilter(
+            kinds=self.fact,
+            actor=self.actor,
+            target=self.target,
+            gate=self.gate,
+            since=_moment("since", self.since),
+            until=_moment("until", self.until),
+        )
+
+
+class EntryListQuery(EntryFields, frozen=True):
+    """Which entries of a rollout."""
+
     after: Annotated[int, Meta(ge=0)] = field(name="continue", default=0)
+
+
+class JournalQuery(EntryFields, frozen=True):
+    """Which entries of all rollouts, by time."""
+
+    # Only of these rollouts; none: of all.
+    rollout: tuple[str, ...] = ()
+    # Only the last so many; 0: all.
+    last: Annotated[int, Meta(ge=0)] = 0
+    after: str = field(name="continue", default="")
 
 
 def status(ask: RouteQuestion[NoQuery]) -> StatusReport:
@@ -196,30 +239,51 @@ def claims(ask: RouteQuestion[NoQuery]) -> ClaimList:
 def entries(ask: RouteQuestion[EntryListQuery]) -> RouteAnswer:
     """The journal of a rollout: what happened, when, by which actor."""
     query, one = ask.query, ask.journals.find(ask.name)
-    partition = one.partition
-    wanted = EntryFilter(
-        kinds=(query.fact,) if query.fact else (),
-        actor=query.actor,
-        target=query.target,
-        gate=query.gate,
-        since=_moment("since", query.since),
-        until=_moment("until", query.until),
-    )
-    found = entry_list(ask.archive, EntryQuery(partitions=(partition,), wanted=wanted), one.shows)
+    asked = EntryQuery(partitions=(one.partition,), wanted=query.wanted())
+    found = entry_list(ask.archive, asked, lambda _, entry: one.shows(entry))
     later = [each for each in found.items if each.seq > query.after]
     items, rest = tuple(later[: query.limit]), later[query.limit :]
     after = str(items[-1].seq) if rest else ""
     return RouteAnswer(msgspec.structs.replace(found, items=items), after)
 
 
-def verified(ask: RouteQuestion[NoQuery]) -> ChainList:
+def journal(ask: RouteQuestion[JournalQuery]) -> RouteAnswer:
+    """The journals of all rollouts, and of brakes and logins to those who see all, by time."""
+    query, wanted = ask.query, ask.query.wanted()
+    if query.after:
+        try:
+            moment, *_ = parse_place(query.after)
+        except ValueError:
+            raise bad_request("is no place of an entry", "continue") from None
+        wanted = msgspec.structs.replace(wanted, since=max(moment, wanted.since or moment))
+    names, shows = _shown(ask.journals, query.rollout)
+    asked = EntryQuery(partitions=names, wanted=wanted)
+    rows = entry_list(ask.archive, asked, shows).items if names or shows is None else ()
+    rows = tuple(behind(rows, query.after)) if query.after else rows
+    rows = rows[-query.last :] if query.last else rows
+    items = rows[: query.limit]
+    after = place_of(items[-1]) if len(rows) > len(items) else ""
+    return RouteAnswer(EntryList(items=items), after)
+
+
+def _shown(journals: Journals, names: tuple[str, ...]) -> tuple[tuple[str, ...], Shows | None]:
+    """The partitions to read, and what of them is shown; NotFoundError for one that is not seen."""
+    if journals.is_unlimited:
+        return names, None
+    seen = journals.names()
+    for name in names:
+        if name not in seen:
+            raise NotFoundError("partition", name, nearest_or_all(name, seen, "none yet"))
+    found = {each: one for each in names or seen if (one := journals.read(each)) is not None}
+    return tuple(found), lambda partition, entry: found[partition].shows(entry)
+
+
+def verified(ask: RouteQuestion[RolloutsQuery]) -> ChainList:
     """Whether an entry of the journal was changed, moved or removed."""
-    found = verify_chains(ask.archive, chains_of(ask.archive))
-    names = set(ask.journals.names())
-    seen = tuple(
-        each for each in found.items if ask.caller.sees_everything or each.partition in names
-    )
-    return msgspec.structs.replace(found, items=seen)
+    names, _ = _shown(ask.journals, ask.query.rollout)
+    if not names and not ask.journals.is_unlimited:
+        return ChainList(items=())
+    return verify_chains(ask.archive, chains_of(ask.archive, names))
 
 
 def replayed(ask: RouteQuestion[NoQuery]) -> ReplayReport:
@@ -312,6 +376,7 @@ QUESTIONS: tuple[QuestionRoute, ...] = (
     QuestionRoute("/expedites", expedites, (ExpediteList,)),
     QuestionRoute("/pins", pins, (TargetPinList,)),
     QuestionRoute("/claims", claims, (ClaimList,)),
+    QuestionRoute("/journal", journal, (EntryList,), long=True),
     QuestionRoute("/journal/{name}", entries, (EntryList,), long=True),
     QuestionRoute("/verify", verified, (ChainList,), long=True),
     QuestionRoute("/replay", replayed_all, (ReplayReport,), long=True),

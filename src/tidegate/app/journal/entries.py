@@ -14,7 +14,7 @@ from tidegate.model.document import Document, Part
 from tidegate.model.errors import NotFoundError
 from tidegate.model.problem import nearest_or_all
 from tidegate.model.reason import Gate
-from tidegate.model.time import format_instant
+from tidegate.model.time import Instant, format_instant, parse_instant
 from tidegate.store.archive_port import Archive
 
 # What a fact about a brake may be about, beside what gates are called.
@@ -54,8 +54,8 @@ class EntryList(Document, frozen=True, kw_only=True):
     items: tuple[EntryRow, ...]
 
 
-Shows = Callable[[JournalEntry], bool]
-"""Whether an entry is for the caller."""
+Shows = Callable[[str, JournalEntry], bool]
+"""Whether an entry of a partition is for the caller."""
 
 
 def entry_list(archive: Archive, query: EntryQuery, shows: Shows | None = None) -> EntryList:
@@ -99,7 +99,7 @@ class EntryFeed:
     def _known(self, rows: Iterable[_Named]) -> Iterator[_Named]:
         known = (row for row in rows if row[1].seq <= self._heads.get(row[0], 0))
         shows = self._shows
-        return known if shows is None else (row for row in known if shows(row[1]))
+        return known if shows is None else (row for row in known if shows(*row))
 
     def _rows(self, rows: Iterable[_Named]) -> Iterator[EntryRow]:
         return (entry_row(name, entry, self._query.wanted) for name, entry in rows)
@@ -118,6 +118,25 @@ def entry_row(partition: str, entry: JournalEntry, wanted: EntryFilter) -> Entry
         fact=msgspec.Raw(entry.body),
         hash=entry.hash.hex(),
     )
+
+
+def place_of(row: EntryRow) -> str:
+    """Where an entry is among all, by time: what comes behind it has a later one."""
+    return f"{parse_instant(row.at)}/{row.seq}/{row.partition}"
+
+
+def behind(rows: Iterable[EntryRow], place: str) -> Iterator[EntryRow]:
+    """Those of some entries in the order of time that come behind a place."""
+    moment, seq, partition = parse_place(place)
+    known = (moment, partition, seq)
+    return (row for row in rows if (parse_instant(row.at), row.partition, row.seq) > known)
+
+
+def parse_place(text: str) -> tuple[Instant, int, str]:
+    """The moment, number and partition of a place; ValueError if it is none."""
+    moment, _, rest = text.partition("/")
+    seq, _, partition = rest.partition("/")
+    return Instant(int(moment)), int(seq), partition
 
 
 def _what(entry: JournalEntry, wanted: EntryFilter) -> str:

@@ -1,19 +1,23 @@
 """`tidegate journal show`: what happened, in the order of time, and what happens next."""
 
 import time
+from typing import TYPE_CHECKING
 
 import click
 
-from tidegate.app.journal.entries import EntryFeed, EntryQuery, entry_list
+from tidegate.app.journal.entries import EntryFeed, EntryList, EntryQuery
+from tidegate.cli.answers.place import AnswerPlace, answers_option, service_client
 from tidegate.cli.journal.entries import FORMATS, EntryPrinter
 from tidegate.cli.live import opened
 from tidegate.cli.moment import moment
 from tidegate.cli.output import emit
-from tidegate.cli.setting_options import database_option
 from tidegate.cli.shape import Command
 from tidegate.journal.selection import EntryFilter
 from tidegate.kind_table import fact_tags
 from tidegate.wiring import clock
+
+if TYPE_CHECKING:
+    from tidegate.cli.answers.feed import ServiceFeed
 
 KINDS = tuple(sorted(fact_tags()))
 # How soon what is written is shown; a person does not notice less.
@@ -39,7 +43,7 @@ POLL_S = 0.25
 @click.option("-n", "--last", type=click.IntRange(min=0), help="Only the last so many.")
 @click.option("-w", "--watch", is_flag=True, help="Keep showing new entries.")
 @click.option("-o", "--output", type=click.Choice(FORMATS), default="table", show_default=True)
-@database_option
+@answers_option
 def show(
     partitions: tuple[str, ...],
     kinds: tuple[str, ...],
@@ -51,7 +55,7 @@ def show(
     last: int | None,
     watch: bool,
     output: str,
-    database: str,
+    place: AnswerPlace,
 ) -> None:
     """Show entries: when, by which actor, about which target.
 
@@ -62,14 +66,24 @@ def show(
     end = moment("--until", until, now) if until is not None else None
     wanted = EntryFilter(kinds, actor, target, gate, begin, end)
     query = EntryQuery(partitions=partitions, wanted=wanted, last=last)
-    with opened(database) as archive:
-        if output != "table" and not watch:
-            emit(entry_list(archive, query), output)
-            return
-        feed, printer = EntryFeed(archive, query), EntryPrinter(output)
-        printer.write(feed.past())
-        while watch:
-            printer.flush()
-            time.sleep(POLL_S)
-            printer.write(feed.news())
-        printer.close()
+    client = service_client(place)
+    if client is not None:
+        from tidegate.cli.answers.feed import ServiceFeed
+
+        _show(ServiceFeed(client, query), output, watch=watch)
+        return
+    with opened(place.database) as archive:
+        _show(EntryFeed(archive, query), output, watch=watch)
+
+
+def _show(feed: "EntryFeed | ServiceFeed", output: str, *, watch: bool) -> None:
+    if output != "table" and not watch:
+        emit(EntryList(items=tuple(feed.past())), output)
+        return
+    printer = EntryPrinter(output)
+    printer.write(feed.past())
+    while watch:
+        printer.flush()
+        time.sleep(POLL_S)
+        printer.write(feed.news())
+    printer.close()
