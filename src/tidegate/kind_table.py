@@ -132,6 +132,7 @@ def reasons() -> tuple[Reason, ...]:
 # Kinds with facts of their own; importing these registers them.
 _FACTS = (
     "tidegate.engine.plain.state",
+    "tidegate.access.sessions",
     "tidegate.access.tokens",
     "tidegate.journal.facts",
     "tidegate.kinds.integrations.core.objects.facts",

@@ -3,19 +3,20 @@
 import asyncio
 import re
 from collections.abc import Sequence
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from tests.upgrades_live import Scene
 from tidegate.engine.worker import Worker
 from tidegate.journal.chain import JournalNote
 from tidegate.journal.facts import Braked
+from tidegate.journal.lease import KeptLease, Lease
 from tidegate.kinds.upgrades.ocm.documents import Label
 from tidegate.kinds.upgrades.ocm.port import OcmList
 from tidegate.kinds.upgrades.ocm.simulated.port import SimulatedClusters
 from tidegate.model.errors import OutsideError
 from tidegate.model.time import SECOND, Duration
 from tidegate.store.client.memory import MemoryStore
-from tidegate.store.port import Head
+from tidegate.store.port import Head, Store
 
 T = TypeVar("T")
 
@@ -223,10 +224,33 @@ class Late(SimulatedClusters):
         return found
 
 
+class Unrenewed:
+    """A journal that gives a worker its leases, and does not answer when they are to be renewed."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._given = False
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._store, name)
+
+    def renew(self, *_: object) -> dict[str, KeptLease]:
+        """No answer."""
+        raise OutsideError("the journal does not answer")
+
+    def take_many(self, *of: Any) -> dict[str, Lease]:
+        """The first time, and no answer from then on."""
+        if self._given:
+            raise OutsideError("the journal does not answer")
+        self._given = True
+        return self._store.take_many(*of)
+
+
 def test_no_owner_is_notified_twice_by_one_who_lost_its_lease_meanwhile() -> None:
     """Another leads and tells while the first still waits for an answer: the first tells no one."""
     scene = Scene(world(cluster("a", soak_days="two"), o={}), look=Duration(5 * SECOND))
-    late = scene.worker("late", manager=Late(scene.state, scene))
+    kept = cast("Store", Unrenewed(scene.store))
+    late = scene.worker("late", manager=Late(scene.state, scene), store=kept)
     other = scene.worker("other")
 
     async def story() -> None:

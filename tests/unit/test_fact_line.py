@@ -4,6 +4,7 @@ import msgspec
 import pytest
 
 from tidegate.access.roles import Role
+from tidegate.access.sessions import SessionEnded, SessionStarted
 from tidegate.access.tokens import TokenCreated, TokenRevoked
 from tidegate.engine.plain.state import PlanMade
 from tidegate.gates.brakes import Brakes
@@ -99,7 +100,7 @@ PROMOTIONS = {"promotionRead", "promotionDecided", "offered", "mergeRequestSeen"
     "verified",
     "promotionRefused",
 }
-OF_CALLERS = {"requested", "tokenCreated", "tokenRevoked"}
+OF_CALLERS = {"requested", "tokenCreated", "tokenRevoked", "sessionStarted", "sessionEnded"}
 REPORTS = tuple(Target(name, Status.Succeeded) for name in "abcde")
 
 STEP = UpgradeStep(kind=ChangeKind.APPLY, revision="4.16.4", doing=StepKind.UPGRADE)
@@ -245,6 +246,15 @@ LINES: list[tuple[Fact, str]] = [
         "1 configure, 2 create, 1 gone",
     ),
     (ObjectsSeen(), "the terms changed"),
+    (
+        SessionStarted(hash="a", issuer="https://dex", subject="1", name="ann", expires_at=LATER),
+        "ann logged in by https://dex, until 1970-01-01T00:01:30Z",
+    ),
+    (
+        SessionStarted(hash="a", issuer="", subject="", name="ci", token="b", expires_at=LATER),
+        "ci logged in by token ci, until 1970-01-01T00:01:30Z",
+    ),
+    (SessionEnded(hash="a", name="ann"), "ann logged out"),
 ]
 
 

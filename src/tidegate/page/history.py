@@ -1,10 +1,14 @@
 """Entries of the journal for a page, newest first, as far as the caller sees their targets."""
 
+from functools import partial
+
 import msgspec
 
+from tidegate.app.decision import Decision
 from tidegate.app.journal.entries import EntryFeed, EntryQuery, EntryRow, entry_row
 from tidegate.app.journals import Journals
 from tidegate.journal.brake_state import PARTITION as BRAKES
+from tidegate.journal.chain import JournalEntry
 from tidegate.journal.selection import EntryFilter
 from tidegate.model.errors import NotFoundError
 from tidegate.store.archive_port import Archive
@@ -27,11 +31,16 @@ def newest_entries(
     for name in names:
         one = journals.read(name)
         if one is not None and name in kept:
-            found += EntryFeed(archive, _query(name, wanted), one.shows).past()
+            shows = partial(_shows, one)
+            found += EntryFeed(archive, _query(name, wanted), shows).past()
     if not rollout and journals.is_unlimited and BRAKES in kept:
         found += EntryFeed(archive, _query(BRAKES, wanted)).past()
     found.sort(key=lambda each: (each.at, each.partition, each.seq), reverse=True)
     return found[:ENTRIES_SHOWN]
+
+
+def _shows(one: Decision, _: str, entry: JournalEntry) -> bool:
+    return one.shows(entry)
 
 
 class EntryPage(msgspec.Struct, frozen=True):
