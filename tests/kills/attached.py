@@ -9,12 +9,14 @@ import urllib.request
 from collections import Counter
 from collections.abc import Callable
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 
 import msgspec
 
-from tests.kills.killing import COPIES, Observer, check, load
+from tests.kills.killing import COPIES, Observer, check, load, wait_for_leases
 from tests.kills.processes import HASTE, Postgres, Running, carried_out, served_fleet, worker
+from tests.patience import ended
 from tests.real.prometheus import free_port
 from tidegate.access.roles import Role
 from tidegate.app.tokens import TokenRequest, create_token
@@ -93,6 +95,41 @@ class WritingClient(threading.Thread):
         self.refused.append(f"{key}: not acknowledged after {SENT_MAX} tries")
 
 
+class Replicas:
+    """Replicas that are started again when they end, as a cluster does.
+
+    One that starts while its database is away ends.
+    """
+
+    def __init__(self, start: Callable[[int], Running], ports: list[int]) -> None:
+        self._start, self._ports = start, ports
+        self._running = [start(port) for port in ports]
+        self._lock = threading.Lock()
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._look, daemon=True)
+        self._thread.start()
+
+    def kill(self, at: int) -> None:
+        """Kill one; another takes its place."""
+        with self._lock:
+            self._running[at].kill()
+            self._running[at] = self._start(self._ports[at])
+
+    def end(self) -> None:
+        """Kill all of them."""
+        self._over.set()
+        ended(self._thread)
+        for each in self._running:
+            each.kill()
+
+    def _look(self) -> None:
+        while not self._over.wait(0.2):
+            with self._lock:
+                for at, each in enumerate(self._running):
+                    if not each.is_alive:
+                        self._running[at] = self._start(self._ports[at])
+
+
 def _replica(fleet: str, database: str, folder: Path, port: int) -> Running:
     flags = ["--fleet", fleet, "--database", database, "--act", "*", *HASTE]
     flags += ["--listen", f"127.0.0.1:{port}"]
@@ -110,7 +147,7 @@ def kill_with_clients(kills: int, clients: int, seed: int, folder: Path) -> Coun
             token = TokenRequest(name="clients", role=Role.ADMIN, reason="a test")
             create_token(store, token, TOKEN, clock().now(), "test")
             ports = [free_port() for _ in range(REPLICAS)]
-            replicas = [_replica(fleet, postgres.address, folder, port) for port in ports]
+            replicas = Replicas(partial(_replica, fleet, postgres.address, folder), ports)
             writers = [WritingClient(number, ports) for number in range(clients)]
             observer = Observer(store)
             try:
@@ -123,9 +160,7 @@ def kill_with_clients(kills: int, clients: int, seed: int, folder: Path) -> Coun
                         postgres.kill()
                         postgres.start()
                     else:
-                        at = rng.randrange(REPLICAS)
-                        replicas[at].kill()
-                        replicas[at] = _replica(fleet, postgres.address, folder, ports[at])
+                        replicas.kill(rng.randrange(REPLICAS))
                     observer.look()
                 for each in writers:
                     each.ends.set()
@@ -133,8 +168,8 @@ def kill_with_clients(kills: int, clients: int, seed: int, folder: Path) -> Coun
                     each.join(timeout=120)
                     assert not each.is_alive(), "a write is never acknowledged"
             finally:
-                for one in replicas:
-                    one.kill()
+                replicas.end()
+            wait_for_leases(store)
             last = worker(fleet, postgres.address, folder, "--once")
             last.process.wait(timeout=180)
             check(observer, carried_out(fleet), TARGETS + 2)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.kills.processes import Postgres, Running, carried_out, served_fleet, worker
-from tests.patience import PATIENCE_S
+from tests.patience import PATIENCE_S, until
 from tidegate.journal.chain import JournalNote
 from tidegate.journal.facts import Asked, Mode, Verb
 from tidegate.kinds.rollouts.core.decide import decide
@@ -84,17 +84,23 @@ def kill_workers(
             for each in workers:
                 each.kill()
         assert busy > kills // 2, f"only {busy} of {kills} kills found anybody at work"
+        wait_for_leases(store)
         last = worker(fleet, database, folder, "--once")
         last.process.wait(timeout=2 * PATIENCE_S + kills)
         check(observer, carried_out(fleet), targets + 2)
 
 
+def wait_for_leases(store: Archive) -> None:
+    """Until those of killed workers have ended: --once ends where another worker leads."""
+    until(
+        lambda: not any(each.runs(clock().now()) for each in store.leases().values()),
+        "the leases end",
+    )
+
+
 def _wait_for_work(store: Archive) -> None:
     """Until every rollout is led: a worker that finds no database at its start ends."""
-    until = time.monotonic() + PATIENCE_S
-    while len(store.partitions()) < COPIES:
-        assert time.monotonic() < until, "nobody begins"
-        time.sleep(0.1)
+    until(lambda: len(store.partitions()) >= COPIES, "every rollout is led")
     time.sleep(2)  # the other worker is as far
 
 

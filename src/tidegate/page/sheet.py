@@ -24,6 +24,7 @@ from tidegate.app.text.reach_text import lift_lines, reach_lines, release_lines,
 from tidegate.documents.scope_doc import parse_selector
 from tidegate.explain.names import ranged
 from tidegate.model.errors import TidegateError, UserError
+from tidegate.model.json_text import decode_json
 from tidegate.model.problem import Problem
 from tidegate.model.time import Instant, format_second
 from tidegate.page.words import WORDS
@@ -260,12 +261,12 @@ def _scope_words(sent: Fields) -> list[str]:
 def _reach(verb: str, raw: bytes, body: RouteBody, name: str, now: Instant) -> list[str]:
     """What a dry run answered, as the command line says it."""
     if verb in _BRAKES:
-        reach = msgspec.json.decode(raw, type=BrakeReach)
+        reach = decode_json(raw, BrakeReach)
         return list(reach_lines(reach, getattr(body, "revision", "") or name, now))
     if verb.startswith("lift-"):
-        release = msgspec.json.decode(raw, type=BrakeRelease)
+        release = decode_json(raw, BrakeRelease)
         return list(release_lines(release)) or ["nothing starts by it at once"]
-    report = msgspec.json.decode(raw, type=AskReport)
+    report = decode_json(raw, AskReport)
     lines = [ask_line(report)]
     if report.reaches:
         lines.insert(0, f"lets in: {ranged(report.reaches, None)}")
@@ -275,10 +276,10 @@ def _reach(verb: str, raw: bytes, body: RouteBody, name: str, now: Instant) -> l
 def _done(verb: str, raw: bytes, now: Instant) -> list[str]:
     """What was recorded, as the command line says it."""
     if verb in _BRAKES:
-        return [set_line(msgspec.json.decode(raw, type=BrakeReport), now)]
+        return [set_line(decode_json(raw, BrakeReport), now)]
     if verb.startswith("lift-"):
-        return list(lift_lines(msgspec.json.decode(raw, type=LiftReport)))
-    report = msgspec.json.decode(raw, type=AskReport)
+        return list(lift_lines(decode_json(raw, LiftReport)))
+    report = decode_json(raw, AskReport)
     if verb in _ANSWERS:
         names = ", ".join((*report.groups, *report.gates))
         return [f"{_ANSWERS[verb]} {names} for {answered_words(report)}"]
