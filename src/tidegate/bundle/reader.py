@@ -31,6 +31,8 @@ from tidegate.machine.cache import Cache
 # Reads the bundle in a tree, with the sections and the cache that were chosen outside.
 ReadBundle = Callable[[Tree], Bundle]
 _KEY_BYTES, _SALT_BYTES = 32, 16
+# Of fewer files than this so little is made that the collector may go through it.
+_MANY = 500
 _ROOT = Path(tidegate.__file__).parent
 # What takes part in reading every bundle; sections add their own.
 _PROGRAMS = tuple(
@@ -67,7 +69,7 @@ def read_bundle(
             return _decoded(known, sections)
     salt = salt_of(sections)[:_SALT_BYTES]
     keys = {path: salt + bytes.fromhex(identity) for path, identity in files.items()}
-    with _Uncollected():
+    with _Uncollected(len(files)):
         bundle = _read(tree, keys, cache, sections, progress, cores)
     cache.put({key: _encode(bundle)})
     return bundle
@@ -143,6 +145,9 @@ def _joined(
 class _Uncollected:
     """Garbage collection is off while many objects are made that stay."""
 
+    def __init__(self, files: int) -> None:
+        self._many = files >= _MANY
+
     def __enter__(self) -> None:
         self._was_on = gc.isenabled()
         gc.disable()
@@ -150,7 +155,8 @@ class _Uncollected:
     def __exit__(self, *_: object) -> None:
         if not self._was_on:
             return
-        if not gc.get_freeze_count():
+        # To count what is frozen takes as long as there is much of it.
+        if self._many and not gc.get_freeze_count():
             # All that was made is old at once; else the collector would go through it right now.
             gc.freeze()
             gc.unfreeze()
