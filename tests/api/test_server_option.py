@@ -10,6 +10,10 @@ from tests.api.listener import listening, steady_text
 from tests.api.stage import PARTITION, Client, Service, copied
 from tests.command import tidegate
 from tidegate.access.roles import Role
+from tidegate.api.client.service import ServiceClient
+from tidegate.app.asks import OperatorRequest
+from tidegate.cli.answers.service import ServiceAnswers
+from tidegate.journal.facts import Verb
 
 
 class Beside:
@@ -196,3 +200,15 @@ def test_a_mistake_is_told(
     done = tidegate("status", *args)
     assert done.returncode == 2
     assert said in done.stderr
+
+
+def test_a_stop_is_not_kept_from_stopping_by_a_plan_that_moves(service: Service) -> None:
+    """What was shown is not what is there any more, and a pause is recorded all the same."""
+    client = service.client()
+    with listening(service) as address:
+        answers = ServiceAnswers(ServiceClient(address, client.token))
+        stop = answers.prepare(PARTITION, OperatorRequest(verb=Verb.PAUSE, reason="incident"))
+        client.post(
+            f"/approve/{PARTITION}", {"groups": ["stage"], "reason": "meanwhile"}, if_match="*"
+        )
+        assert stop.record().verb == "pause"

@@ -14,6 +14,7 @@ import pytest
 
 from tests.cli.test_serve import Served, serving
 from tests.command import PROGRAM
+from tests.patience import PATIENCE_S
 from tests.real.chromium import browsing, found_chromium
 from tests.real.dex import (
     CLIENT,
@@ -68,7 +69,7 @@ class Stage:
             capture_output=True,
             text=True,
             check=False,
-            timeout=60,
+            timeout=PATIENCE_S,
             env=self._env,
             cwd=self._folder,
         )
@@ -167,7 +168,7 @@ def test_the_command_line_logs_in_by_a_browser_elsewhere(stage: Stage) -> None:
     where = found[1] if "user_code=" in found[1] else f"{found[1]}?user_code={found[2]}"
     _, text = Person().goes(where)
     assert "Login Successful" in text or "success" in text.lower(), text
-    out, err = begun.communicate(timeout=60)
+    out, err = begun.communicate(timeout=PATIENCE_S)
     assert begun.returncode == 0, err
     assert f"as user:{EMAIL} (operator)" in out
     assert stage.run("logout").returncode == 0

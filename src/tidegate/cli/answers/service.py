@@ -41,6 +41,9 @@ from tidegate.model.problem import nearest_or_all
 from tidegate.model.time import Instant, format_duration, format_instant
 from tidegate.wiring import clock
 
+# Requests after which nothing starts that would not have.
+_STOPS = frozenset((Verb.PAUSE, Verb.REJECT, Verb.REVOKE))
+
 
 class ServiceAnswers:
     """Questions and acts of a service."""
@@ -123,14 +126,15 @@ class ServiceAnswers:
         verb = "retry" if asked.verb is Verb.RETRY_FAILED else asked.verb.value
         path = f"/{verb}/{name}"
         seen = self._client.dry_run(path, body, AskReport)
-        return ReadyAsk(seen.document, lambda: self._client.act(path, body, seen.tag, AskReport))
+        # What stops is not kept from stopping by a plan that moves.
+        tag = "*" if asked.verb in _STOPS else seen.tag
+        return ReadyAsk(seen.document, lambda: self._client.act(path, body, tag, AskReport))
 
     def prepare_brake(self, request: BrakeRequest) -> ReadyBrake:
         """What a brake covers, and how it is recorded."""
         body = _body(request)
         path = f"/{request.brake}/{request.name}"
         seen = self._client.dry_run(path, body, BrakeReach)
-        # What stops is not kept from stopping by a plan that moves.
         tag = seen.tag if request.replace else "*"
         return ReadyBrake(seen.document, lambda: self._client.act(path, body, tag, BrakeReport))
 
