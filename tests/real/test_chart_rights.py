@@ -113,10 +113,12 @@ def service(folder: Path, *words: str) -> Iterator[None]:
             assert process.wait(30) == 0
 
 
-@pytest.fixture
-def audited(kubernetes: Kubernetes, tmp_path: Path) -> tuple[ControlPlane, Audit]:
+@pytest.fixture(scope="module")
+def audited(
+    kubernetes: Kubernetes, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[ControlPlane, Audit]:
     """A cluster whose controllers run and whose requests are logged."""
-    audit = Audit(tmp_path)
+    audit = Audit(tmp_path_factory.mktemp("audit"))
     plane = kubernetes.plane("audited", *audit.flags)
     kubernetes.controllers(plane)
     return plane, audit

@@ -148,7 +148,8 @@ def test_the_command_line_logs_in_by_a_browser_here(stage: Stage) -> None:
     assert second["login"] != first["login"]  # the issuer gives another refresh token, too
     paused = stage.run("pause", "simulated/demo", "--reason", "incident 42", "--yes")
     assert paused.returncode == 0, paused.stderr
-    shown = stage.run("journal", "show", "--database", "tidegate.db", "--last", "4").stdout
+    every = ("journal", "show", "--database", "tidegate.db", "-o", "json")
+    shown = stage.run(*every).stdout
     assert f"oidc {stage.dex.url}, subject " in shown
     assert f"user:{EMAIL}" in shown
     assert stage.run("resume", "simulated/demo", "--reason", "over", "--yes").returncode == 0
