@@ -41,4 +41,4 @@ def steady_text(text: str) -> str:
     """Text without moments and ages, and by one actor."""
     text = text.replace(f"({whoami()}, ", "(token:admin-0, ")
     text = re.sub(r"\d{4}-\d\d-\d\d[T ][\d:.]+(Z|\+\d\d:\d\d)?", "TIME", text)
-    return re.sub(r"<?\b\d+(\.\d+)?(ms|s|m|h|d)( ago)?\b", "AGE", text)
+    return re.sub(r"<?\b(\d+(\.\d+)?(ms|s|m|h|d))+( ago)?\b", "AGE", text)
