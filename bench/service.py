@@ -28,7 +28,7 @@ from bench.table import Report, count, draw
 from bench.timing import Effort
 from tests.real.prometheus import free_port
 from tidegate.access.roles import Role
-from tidegate.app.tokens import TokenRequest, create_token
+from tidegate.app.access.tokens import TokenRequest, create_token
 from tidegate.kinds.rollouts.fleet import Observation
 from tidegate.kinds.rollouts.wire.remote_fleet import Carried
 from tidegate.wiring import clock, open_store, remote_fleet

@@ -15,10 +15,10 @@ from tidegate.access.policy_doc import AccessPolicy
 from tidegate.access.roles import Role
 from tidegate.api.dispatch import Api
 from tidegate.api.live_journals import LiveJournals
-from tidegate.api.login import Login
+from tidegate.api.login.login import Login
 from tidegate.api.route import BASE
 from tidegate.api.route_table import ACTS, QUESTIONS
-from tidegate.app.tokens import TokenRequest, create_token
+from tidegate.app.access.tokens import TokenRequest, create_token
 from tidegate.cli.main import cli
 from tidegate.kind_table import rules_of
 from tidegate.kubernetes.review_port import TokenReviews

@@ -7,7 +7,7 @@ import pytest
 from tests.api.stage import AUTHOR, PARTITION, Client, Service, copied, rollout_journal
 from tidegate.access.policy_doc import read_policy
 from tidegate.access.roles import Role
-from tidegate.app.tokens import TokenRequest, create_token
+from tidegate.app.access.tokens import TokenRequest, create_token
 from tidegate.machine.system_clock import SystemClock
 
 APPROVE = f"/approve/{PARTITION}"

@@ -17,7 +17,7 @@ from tests.command import tidegate
 from tests.oidc.small_issuer import CLIENT, SmallIssuer
 from tests.oidc.test_issuer import MovedClock
 from tidegate.access.policy_doc import AccessPolicy, read_policy
-from tidegate.api.login import KNOWN, UNKNOWN
+from tidegate.api.login.login import KNOWN, UNKNOWN
 from tidegate.journal.facts import Requested
 from tidegate.kubernetes.review_port import ReviewedToken
 from tidegate.model.errors import OutsideError, UserError

@@ -8,7 +8,7 @@ import pytest
 from tests.api.stage import PARTITION, TARGETS, Service, copied
 from tidegate.access.policy_doc import AccessPolicy, read_policy
 from tidegate.access.roles import Caller, Grant, GrantScope, Reached, Right, Role, refusal
-from tidegate.api import rates
+from tidegate.api.login import rates
 from tidegate.api.route_table import ACTS, QUESTIONS
 from tidegate.model.errors import UserError
 
@@ -183,7 +183,7 @@ def test_a_hold_reaches_no_further_than_its_caller(service: Service) -> None:
 
 def test_a_revoked_or_expired_token_is_refused(service: Service) -> None:
     """At once, without a restart."""
-    from tidegate.app.tokens import revoke_token
+    from tidegate.app.access.tokens import revoke_token
     from tidegate.machine.system_clock import SystemClock
 
     client = service.client()

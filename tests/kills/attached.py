@@ -19,7 +19,7 @@ from tests.kills.processes import HASTE, Postgres, Running, carried_out, served_
 from tests.patience import ended
 from tests.real.prometheus import free_port
 from tidegate.access.roles import Role
-from tidegate.app.tokens import TokenRequest, create_token
+from tidegate.app.access.tokens import TokenRequest, create_token
 from tidegate.journal.brake_state import PARTITION as BRAKES
 from tidegate.journal.facts import Braked, Lifted, Requested
 from tidegate.store.archive_port import Archive

@@ -8,6 +8,7 @@ from tidegate.access.four_eyes import GivenApproval
 from tidegate.access.roles import Reached, Right
 from tidegate.api.problem import bad_request
 from tidegate.api.route import ActRoute, PreparedAct, RouteAct, RouteBody
+from tidegate.app.access.callers import given_approval, targets_of
 from tidegate.app.asks import AskReport, OperatorRequest, prepare
 from tidegate.app.brakes.brake_list import brake_items
 from tidegate.app.brakes.change import (
@@ -30,7 +31,6 @@ from tidegate.app.brakes.request import (
     FreezeTimes,
 )
 from tidegate.app.brakes.scope import BrakeScope
-from tidegate.app.callers import given_approval, targets_of
 from tidegate.app.decision import Decision
 from tidegate.app.journals import Journals
 from tidegate.journal.brake_state import PARTITION as BRAKES

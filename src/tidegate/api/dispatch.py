@@ -12,9 +12,9 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from tidegate.access.roles import Caller, Right, refusal
-from tidegate.api.browser import BrowserLogin
 from tidegate.api.live_journals import LiveJournals
-from tidegate.api.login import Login
+from tidegate.api.login.browser import BrowserLogin
+from tidegate.api.login.login import Login
 from tidegate.api.openapi import openapi
 from tidegate.api.problem import (
     MEDIA_TYPE,

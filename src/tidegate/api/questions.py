@@ -9,9 +9,9 @@ from msgspec import Meta, field
 from tidegate.api.problem import bad_request, forbidden
 from tidegate.api.route import QuestionRoute, RouteAnswer, RouteQuery, RouteQuestion
 from tidegate.app import rollouts as app
+from tidegate.app.access.callers import CallerReport, caller_report
 from tidegate.app.brakes.brake_list import BlockList, ExpediteList, FreezeList, HoldList, brake_list
 from tidegate.app.brakes.claims import ClaimList, ClaimRow, claim_list
-from tidegate.app.callers import CallerReport, caller_report
 from tidegate.app.cells import CellMap, FleetCells, cell_map, fleet_cells
 from tidegate.app.comparison import ReplayReport, replay
 from tidegate.app.documents import (

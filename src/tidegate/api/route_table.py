@@ -3,7 +3,7 @@
 from tidegate.api.acts import ACTS as SHARED_ACTS
 from tidegate.api.questions import QUESTIONS as SHARED_QUESTIONS
 from tidegate.api.route import ActRoute, QuestionRoute, RouteQuery, RouteQuestion
-from tidegate.app.callers import PermissionReport, permission
+from tidegate.app.access.callers import PermissionReport, permission
 from tidegate.kinds.promotions.api.questions import PROMOTION_QUESTIONS
 from tidegate.kinds.upgrades.api.acts import UPGRADE_ACTS
 from tidegate.kinds.upgrades.api.questions import UPGRADE_QUESTIONS

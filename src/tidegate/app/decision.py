@@ -5,8 +5,8 @@ from functools import cached_property
 from typing import Any
 
 from tidegate.access.roles import PLACES, Reached
+from tidegate.app.access.sight import limited_view
 from tidegate.app.plan_tag import plan_rows
-from tidegate.app.sight import limited_view
 from tidegate.app.workers import PartitionWorker
 from tidegate.engine.kind import Rules
 from tidegate.explain.view import PartitionView

@@ -12,9 +12,9 @@ from typing import Any
 from msgspec.structs import replace
 
 from tidegate.access.roles import Caller
+from tidegate.app.access.sight import mentions
 from tidegate.app.decision import Decision as Decision  # noqa: PLC0414  others have it from here
 from tidegate.app.decision import LimitedDecision
-from tidegate.app.sight import mentions
 from tidegate.app.workers import Attendance, PartitionWorker, attendance, trouble_lines
 from tidegate.engine.brakes.book import BrakeBook
 from tidegate.engine.kind import Rules

@@ -3,9 +3,9 @@
 import msgspec
 
 from tidegate.access.roles import Caller, Right, Role, refusal
+from tidegate.app.access.callers import permission
 from tidegate.app.brakes.brake_list import BrakeItem, brake_items
 from tidegate.app.brakes.scope import covers
-from tidegate.app.callers import permission
 from tidegate.app.journals import Decision, Journals
 from tidegate.model.time import format_second
 

@@ -11,9 +11,9 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from tidegate.access.roles import Caller, Right, refusal
-from tidegate.api.browser import form_values
 from tidegate.api.live_journals import LiveJournals
-from tidegate.api.login import Login
+from tidegate.api.login.browser import form_values
+from tidegate.api.login.login import Login
 from tidegate.api.problem import forbidden, problem_of
 from tidegate.api.questions import NoQuery
 from tidegate.api.recorder import Recorder, SeenPlans, seen_by

@@ -11,7 +11,7 @@ from uuid import uuid4
 
 import msgspec
 
-from tidegate.api.login_offer import PATH
+from tidegate.api.login.offer import PATH
 from tidegate.api.problem import ProblemDocument
 from tidegate.api.route import BASE
 from tidegate.model.document import Document

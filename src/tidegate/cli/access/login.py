@@ -8,8 +8,8 @@ import click
 from msgspec.structs import replace
 
 from tidegate.api.client.service import ServiceClient
-from tidegate.api.login_offer import LoginOffer
-from tidegate.app.callers import CallerReport
+from tidegate.api.login.offer import LoginOffer
+from tidegate.app.access.callers import CallerReport
 from tidegate.cli.answers.contexts import (
     IssuedLogin,
     ServiceContext,

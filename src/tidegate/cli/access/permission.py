@@ -2,7 +2,7 @@
 
 import click
 
-from tidegate.app.callers import PermissionReport
+from tidegate.app.access.callers import PermissionReport
 from tidegate.cli.answers.place import AnswerPlace, answers_option, service_client
 from tidegate.cli.main import FAILURE
 from tidegate.cli.output import emit

@@ -6,7 +6,7 @@ import click
 
 from tidegate.access.roles import Role
 from tidegate.access.tokens import PREFIX
-from tidegate.app.tokens import TokenRequest, create_token, revoke_token, token_list
+from tidegate.app.access.tokens import TokenRequest, create_token, revoke_token, token_list
 from tidegate.cli.live import actor, opened
 from tidegate.cli.moment import ahead
 from tidegate.cli.output import emit, terminal_width

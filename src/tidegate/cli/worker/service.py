@@ -10,11 +10,11 @@ from tidegate.access.policy_doc import AccessPolicy
 from tidegate.access.roles import Role
 from tidegate.api.dispatch import Api, Refused
 from tidegate.api.live_journals import LiveJournals
-from tidegate.api.login import Login
+from tidegate.api.login.login import Login
 from tidegate.api.route_table import ACTS, QUESTIONS
 from tidegate.api.server import TlsFiles
-from tidegate.app.access_policy import load_policy
-from tidegate.app.tokens import TokenRequest, create_token, token_list
+from tidegate.app.access.policy import load_policy
+from tidegate.app.access.tokens import TokenRequest, create_token, token_list
 from tidegate.cli.access.tokens import random_token
 from tidegate.kind_table import rules_of
 from tidegate.model.errors import OutsideError, UserError

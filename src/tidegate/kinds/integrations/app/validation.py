@@ -1,6 +1,6 @@
 """Everything that is wrong with a bundle, all at once; and the clusters that it names."""
 
-from tidegate.app.access_policy import policy_findings
+from tidegate.app.access.policy import policy_findings
 from tidegate.bundle.finding import BundleFinding, in_order
 from tidegate.bundle.section import Bundle
 from tidegate.kinds.integrations.app.estate import check_files

@@ -18,8 +18,8 @@ from starlette.routing import BaseRoute, Route
 from tidegate.access.login_doc import SESSION, OidcLogin
 from tidegate.access.sessions import SESSION_PREFIX, SessionEnded, SessionStarted
 from tidegate.access.tokens import PARTITION, hash_of
-from tidegate.api.login import Login
-from tidegate.api.login_offer import PATH, LoginOffer
+from tidegate.api.login.login import Login
+from tidegate.api.login.offer import PATH, LoginOffer
 from tidegate.api.problem import RequestError, bad_request, forbidden, unknown_caller
 from tidegate.journal.chain import JournalNote
 from tidegate.model.errors import TidegateError

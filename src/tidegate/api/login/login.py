@@ -16,8 +16,8 @@ from tidegate.access.policy_doc import AccessPolicy
 from tidegate.access.roles import Caller, grants_of
 from tidegate.access.sessions import SessionStarted
 from tidegate.access.tokens import PREFIX, hash_of
+from tidegate.api.login.rates import CallerRates
 from tidegate.api.problem import forbidden, unknown_caller
-from tidegate.api.rates import CallerRates
 from tidegate.kubernetes.review_port import TokenReviews
 from tidegate.machine.clock import Clock
 from tidegate.model.time import SECOND, Instant

@@ -1,0 +1,1 @@
+"""What a service and its commands answer about callers: roles, sight, tokens."""
