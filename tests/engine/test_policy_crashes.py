@@ -27,9 +27,8 @@ async def live(stage: HubStage, seconds: float, partition: str = PARTITION) -> N
             worker = stage.start(partition)
 
 
-def story(at: int | None) -> tuple[HubStage, Tripwire]:
-    """A plain policy is taken over, and another revision goes out; one death on the way."""
-    stage = HubStage(each=1)
+def story(stage: HubStage, at: int | None, partition: str = PARTITION) -> Tripwire:
+    """What was plain is taken over, and another revision goes out; one death on the way."""
     stage.write("1", "policies")
     stage.pass_time(60)
     stage.write("2")
@@ -45,8 +44,8 @@ def story(at: int | None) -> tuple[HubStage, Tripwire]:
         trip(where)
 
     stage.hub.api.fault = call
-    asyncio.run(live(stage, 60 * MINUTE))
-    return stage, trip
+    asyncio.run(live(stage, 60 * MINUTE, partition))
+    return trip
 
 
 def check(stage: HubStage) -> None:
@@ -65,8 +64,11 @@ def check(stage: HubStage) -> None:
 
 def test_a_death_at_any_call_harms_no_cluster() -> None:
     """Before the call, that is after the one before it."""
-    stage, trip = story(None)
+    stage = HubStage(each=1)
+    trip = story(stage, None)
     check(stage)
     assert trip.passed > 100
     for at in range(1, trip.passed + 1, EVERY):
-        check(story(at)[0])
+        stage = HubStage(each=1)
+        story(stage, at)
+        check(stage)

@@ -1,18 +1,14 @@
 """A set is staged as one: all its policies move together, and a cluster needs all their stamps."""
 
-import asyncio
-
 import pytest
 
-from tests.engine.stage import Tripwire
-from tests.engine.test_policy_crashes import live
+from tests.engine.test_policy_crashes import story as story_of_deaths
 from tests.engine.test_policy_hand_over import refused
-from tests.hub_stage import GROUPS, MINUTE, HubStage, Propagation, Worker, play, strategy
+from tests.hub_stage import GROUPS, MINUTE, HubStage, Worker, play, strategy
 from tests.sim import sized
 from tests.wave_stage import StagedSetStage
 from tidegate.kinds.policies.app.revision_diff import compare_revisions
 from tidegate.kinds.policies.app.stage_plan import plan_staging
-from tidegate.kinds.policies.wire.hub_doc import replica_of
 from tidegate.kubernetes.port import CONFIG_MAP, PLACEMENT, POLICY, ROLLOUT
 from tidegate.model.errors import StaleError
 from tidegate.model.time import SECOND, Instant
@@ -285,32 +281,13 @@ def test_revisions_of_a_set_that_nothing_names_are_removed_with_those_of_its_pol
     play(story, StagedSetStage())
 
 
-def story_of_deaths(at: int | None) -> tuple[StagedSetStage, Tripwire]:
-    """A plain set is taken over, and another revision goes out; one death on the way."""
-    stage = StagedSetStage(each=1)
-    stage.write("1", "policies")
-    stage.pass_time(60)
-    stage.write("2")
-    trip = Tripwire(at)
-    propagate = Propagation(stage)
-
-    def call(where: str) -> None:
-        if propagate():
-            for key, record in stage.hub.api.listed(POLICY, ""):
-                assert not replica_of(stage.hub.api.document(record)).hub_error, key
-        trip(where)
-
-    stage.hub.api.fault = call
-    asyncio.run(live(stage, 60 * MINUTE, PARTITION))
-    return stage, trip
-
-
 def test_a_death_at_any_call_harms_no_cluster_of_a_set() -> None:
     """Every cluster gets each revision of both policies once, and loses no object."""
-    _, trip = story_of_deaths(None)
+    trip = story_of_deaths(StagedSetStage(each=1), None, PARTITION)
     assert trip.passed > 100
     for at in range(1, trip.passed, EVERY):
-        stage, _ = story_of_deaths(at)
+        stage = StagedSetStage(each=1)
+        story_of_deaths(stage, at, PARTITION)
         assert set(stage.all_values().values()) == {("2", "2")}, at
         for agent in stage.hub.agents.values():
             assert agent.deleted == []

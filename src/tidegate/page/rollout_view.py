@@ -15,8 +15,9 @@ from tidegate.app.workers import trouble_lines
 from tidegate.explain.pace import DatePace
 from tidegate.explain.view import TargetRow
 from tidegate.journal.selection import EntryFilter
+from tidegate.model.document import fields_of
 from tidegate.model.time import SECOND, Instant
-from tidegate.page.fleet import Bar, FleetBlock, GroupLane, fleet_block
+from tidegate.page.fleet import FleetBlock, GroupLane, fleet_block
 from tidegate.page.frame import ActButton, offer
 from tidegate.page.history import newest_entries
 from tidegate.page.words import WORDS
@@ -32,15 +33,9 @@ NEXT_SHOWN = 3
 DATED_MAX = 2_000
 
 
-class RolloutLane(msgspec.Struct, frozen=True):
+class RolloutLane(GroupLane, frozen=True):
     """A group: who is next, which gate is shut, and what a person may answer."""
 
-    name: str
-    key: str
-    status: str
-    size: int
-    counts: dict[str, int]
-    bars: tuple[Bar, ...]
     next: tuple[str, ...]
     # The sentence that most of its targets wait for.
     shut: str
@@ -172,12 +167,7 @@ def _lane(caller: Caller, one: Decision, lane: GroupLane, rows: list[TargetRow])
     answers = ["approve", "reject"] if asks else ["revoke"] if _is_approved(rows) else []
     labels = {"approve": "Approve…", "reject": "Reject…", "revoke": "Revoke…"}
     return RolloutLane(
-        name=lane.name,
-        key=lane.key,
-        status=lane.status,
-        size=lane.size,
-        counts=lane.counts,
-        bars=lane.bars,
+        **fields_of(lane),
         next=tuple(each.name for each in first),
         shut=said.most_common(1)[0][0] if said else "",
         waits_for_approval=asks,
