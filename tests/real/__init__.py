@@ -2,11 +2,15 @@
 
 import os
 import shutil
+import subprocess
+from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
 from tests.sim import IN_CI
 
+ROOT = Path(__file__).parents[2]
 WANTED = IN_CI or os.environ.get("TIDEGATE_REAL", "") == "required"
 
 
@@ -19,3 +23,19 @@ def needed(program: str, variable: str, package: str) -> str:
     if WANTED:
         pytest.fail(f"no {program} here: {how}", pytrace=False)
     pytest.skip(f"no {program} here; `make e2e` needs it: {how}")
+
+
+def built(part: str, name: str, variable: str) -> Path:
+    """The folder of what `dev/PART/build` makes; where it is missing, as above."""
+    look = ["bash", str(ROOT / "dev" / part / "build"), "look"]
+    looked = subprocess.run(look, capture_output=True, text=True, check=False)
+    if looked.returncode:
+        absent(name, f"`make e2e` builds one (dev/{part}/build), or set {variable}")
+    return Path(looked.stdout.strip())
+
+
+def absent(name: str, how: str) -> NoReturn:
+    """What a test needs is not here: it fails, or is skipped."""
+    if WANTED:
+        pytest.fail(f"no {name} here: {how}", pytrace=False)
+    pytest.skip(f"no {name} here: {how}")

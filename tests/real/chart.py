@@ -7,10 +7,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import pytest
 import yaml
 
-from tests.real import WANTED
+from tests.real import built
 from tests.real.kube import ControlPlane
 from tests.real.wheels import ROOT
 
@@ -24,14 +23,7 @@ Document = dict[str, Any]
 @cache
 def needed_helm() -> Path:
     """The program; where it is missing, the test fails or is skipped, and says why."""
-    look = ["bash", str(ROOT / "dev/helm/build"), "look"]
-    looked = subprocess.run(look, capture_output=True, text=True, check=False)
-    if looked.returncode == 0:
-        return Path(looked.stdout.strip()) / "helm"
-    how = "`make e2e` builds one (dev/helm/build), or set HELM_ASSETS"
-    if WANTED:
-        pytest.fail(f"no helm here: {how}", pytrace=False)
-    pytest.skip(f"no helm here: {how}")
+    return built("helm", "helm", "HELM_ASSETS") / "helm"
 
 
 def helm(*words: str | Path) -> subprocess.CompletedProcess[str]:

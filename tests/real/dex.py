@@ -2,7 +2,6 @@
 
 import json
 import re
-import subprocess
 import sys
 import urllib.error
 import urllib.parse
@@ -13,10 +12,8 @@ from http.cookiejar import CookieJar
 from pathlib import Path
 from urllib.parse import urljoin
 
-import pytest
-
-from tests.real import WANTED
-from tests.real.kube import ROOT, Guard, Process
+from tests.real import built
+from tests.real.kube import Guard, Process
 from tests.real.prometheus import free_port
 
 EMAIL, PASSWORD = "ann@example.com", "password"
@@ -27,14 +24,7 @@ _HASH = "$2a$10$2b2cU8CPhOTaGrs1HRQuAueS7JTT5ZHsHSzYiFPm1leZck7Mc8T4W"
 
 def needed_dex() -> Path:
     """The program; where it is missing, the test fails or is skipped, and says why."""
-    look = ["bash", str(ROOT / "dev/dex/build"), "look"]
-    looked = subprocess.run(look, capture_output=True, text=True, check=False)
-    if looked.returncode == 0:
-        return Path(looked.stdout.strip()) / "dex"
-    how = "`make e2e` builds one (dev/dex/build), or set DEX"
-    if WANTED:
-        pytest.fail(f"no Dex here: {how}", pytrace=False)
-    pytest.skip(f"no Dex here: {how}")
+    return built("dex", "Dex", "DEX") / "dex"
 
 
 class Dex:

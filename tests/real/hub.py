@@ -14,10 +14,9 @@ from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
-import pytest
 import yaml
 
-from tests.real import WANTED
+from tests.real import absent
 from tests.real.kube import ROOT, START_TIMEOUT_S, ControlPlane, Kubernetes, Process
 from tests.real.prometheus import free_port
 
@@ -40,12 +39,10 @@ def found() -> Path | None:
 def needed_programs() -> Path:
     """The same; where they are missing, the test fails or is skipped."""
     programs = found()
-    if programs is not None:
-        return programs
     how = "`make e2e` builds one (dev/hub/build), or set OCM_HUB_ASSETS"
-    if WANTED:
-        pytest.fail(f"no Open Cluster Management hub here: {how}", pytrace=False)
-    pytest.skip(f"no Open Cluster Management hub here: {how}")
+    if programs is None:
+        absent("Open Cluster Management hub", how)
+    return programs
 
 
 def until(ready: Callable[[], bool], what: str, seconds: float = START_TIMEOUT_S) -> None:

@@ -9,11 +9,9 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-import pytest
-
 from tests.cli.test_serve import Served
 from tests.patience import PATIENCE_S
-from tests.real import WANTED
+from tests.real import absent
 from tests.real.wheels import ROOT, run
 
 # Whom the image runs as.
@@ -33,9 +31,7 @@ def needed_programs() -> None:
     if look.returncode == 0:
         return
     how = "as root on Debian, `dev/image/build programs` and then `make e2e`"
-    if WANTED:
-        pytest.fail(f"no buildah, umoci, runc and mmdebstrap here: {how}", pytrace=False)
-    pytest.skip(f"no buildah, umoci, runc and mmdebstrap here: {how}")
+    absent("buildah, umoci, runc and mmdebstrap", how)
 
 
 def built(into: Path, **settings: str) -> tuple[str, str]:

@@ -17,9 +17,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-import pytest
-
-from tests.real import WANTED
+from tests.real import absent
 from tests.real.certificates import Authority
 from tests.real.prometheus import free_port
 from tidegate.kubernetes.client.access import ClusterAccess
@@ -42,12 +40,10 @@ def found() -> Path | None:
 def needed_assets() -> Path:
     """The same; where they are missing, the test fails or is skipped, and says why."""
     programs = found()
-    if programs is not None:
-        return programs
     how = "`make e2e` builds one (dev/kube/build), or set KUBEBUILDER_ASSETS"
-    if WANTED:
-        pytest.fail(f"no Kubernetes here: {how}", pytrace=False)
-    pytest.skip(f"no Kubernetes here: {how}")
+    if programs is None:
+        absent("Kubernetes", how)
+    return programs
 
 
 class Guard:
