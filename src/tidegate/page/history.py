@@ -1,10 +1,7 @@
 """Entries of the journal for a page, newest first, as far as the caller sees their targets."""
 
-from functools import partial
-
 import msgspec
 
-from tidegate.app.decision import Decision
 from tidegate.app.journal.entries import EntryFeed, EntryQuery, EntryRow, entry_row
 from tidegate.app.journals import Journals
 from tidegate.journal.brake_state import PARTITION as BRAKES
@@ -27,20 +24,17 @@ def newest_entries(
     Brakes name targets of others, so their chain is for those from whom nothing is kept.
     """
     names = [journals.find(rollout).partition] if rollout else list(journals.names())
-    kept, found = archive.heads(), list[EntryRow]()
-    for name in names:
-        one = journals.read(name)
-        if one is not None and name in kept:
-            shows = partial(_shows, one)
-            found += EntryFeed(archive, _query(name, wanted), shows).past()
-    if not rollout and journals.is_unlimited and BRAKES in kept:
-        found += EntryFeed(archive, _query(BRAKES, wanted)).past()
-    found.sort(key=lambda each: (each.at, each.partition, each.seq), reverse=True)
-    return found[:ENTRIES_SHOWN]
+    kept = archive.heads()
+    known = {each: one for each in names if each in kept and (one := journals.read(each))}
+    brakes = (BRAKES,) if not rollout and journals.is_unlimited and BRAKES in kept else ()
+    if not known and not brakes:
+        return []
 
+    def shows(partition: str, entry: JournalEntry) -> bool:
+        return partition in brakes or known[partition].shows(entry)
 
-def _shows(one: Decision, _: str, entry: JournalEntry) -> bool:
-    return one.shows(entry)
+    query = EntryQuery(partitions=(*known, *brakes), wanted=wanted, last=ENTRIES_SHOWN)
+    return list(EntryFeed(archive, query, shows).past())[::-1]
 
 
 class EntryPage(msgspec.Struct, frozen=True):
@@ -71,7 +65,3 @@ def entry_page(archive: Archive, journals: Journals, rollout: str, seq: int) -> 
         after=seq + 1 if archive.head(one.partition).seq > seq else 0,
         broken=wrong,
     )
-
-
-def _query(partition: str, wanted: EntryFilter) -> EntryQuery:
-    return EntryQuery(partitions=(partition,), wanted=wanted, last=ENTRIES_SHOWN)
