@@ -111,6 +111,7 @@ def test_former_spellings_still_work_and_are_not_listed(name: str) -> None:
         (["status", "--outptu", "json"], "no option --outptu; did you mean --output?"),
         (["get", "holds", "--outptu"], "no option --outptu; did you mean --output?"),
         (["promote", "--open-mir"], "no option --open-mir; did you mean --open-mr?"),
+        (["why", "--targt"], "no option --targt; `tidegate why --help` lists the options"),
         (["upgrades", "policy", "set", "--soak-day"], "did you mean --soak-days?"),
         (["simulate", "upgrades", "--dyas", "3"], "no option --dyas; did you mean --days?"),
         (["version", "--zzz"], "`tidegate version --help` lists the options"),

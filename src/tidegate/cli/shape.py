@@ -221,14 +221,15 @@ def nearest_name(name: str, choices: Iterable[str]) -> str:
 
 def _unknown_option(error: click.NoSuchOption, ctx: click.Context) -> click.UsageError:
     """The option that was typed, and the nearest one of this command."""
-    known = [
-        name
+    # Compared without their dashes, which every option has: two short ones would look alike.
+    known = {
+        name.lstrip("-"): name
         for param in ctx.command.get_params(ctx)
         if isinstance(param, click.Option) and not param.hidden
         for name in (*param.opts, *param.secondary_opts)
-    ]
-    if close := nearest_name(error.option_name, known):
-        remedy = f"did you mean {close}?"
+    }
+    if close := nearest_name(error.option_name.lstrip("-"), known):
+        remedy = f"did you mean {known[close]}?"
     elif isinstance(ctx.command, click.Group):
         remedy = "options of a command follow its name"
     else:
