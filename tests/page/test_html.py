@@ -20,7 +20,7 @@ from tidegate.cli.main import cli
 from tidegate.journal.chain import JournalNote
 from tidegate.machine.system_clock import SystemClock
 from tidegate.page import pages
-from tidegate.page.words import WORDS
+from tidegate.page.words import FILLED, LOOKS, WORDS
 
 PAGES = (
     "/",
@@ -273,6 +273,11 @@ def test_everything_is_held_and_lifted_on_the_page(service: PageService) -> None
     done = reader.post(f"/act/lift-hold/{name}", {"tag": field(lift, "tag"), "reason": "solved"})
     assert f"hold {name} is lifted" in text_of(done.text)
     assert "held 0" in text_of(reader.get("/").text)
+
+
+def test_a_bar_has_every_look_once() -> None:
+    """A look without a place in the bar would leave targets out of it."""
+    assert sorted(FILLED) == sorted(each.name for each in LOOKS)
 
 
 def test_every_text_of_the_page_is_shown_somewhere() -> None:

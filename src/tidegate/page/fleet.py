@@ -8,7 +8,7 @@ import msgspec
 from tidegate.app.cells import CellMap, cells_of
 from tidegate.app.journals import Decision, Journals
 from tidegate.app.workers import trouble_lines
-from tidegate.page.words import LOOKS, WORDS
+from tidegate.page.words import FILLED, LOOKS, WORDS
 
 # "Needs you" lists this many things of a rollout; the others are counted.
 NEEDS_SHOWN = 5
@@ -165,10 +165,10 @@ def _ordered(counts: Counter[str]) -> dict[str, int]:
 
 def _bars(counts: Counter[str]) -> tuple[Bar, ...]:
     whole, x, found = sum(counts.values()), 0.0, list[Bar]()
-    for each in reversed(LOOKS):
-        if count := counts[each.name]:
+    for name in FILLED:
+        if count := counts[name]:
             width = round(100 * count / whole, 2)
-            found.append(Bar(each.name, round(x, 2), width, count))
+            found.append(Bar(name, round(x, 2), width, count))
             x += width
     return tuple(found)
 

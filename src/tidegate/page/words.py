@@ -21,6 +21,8 @@ LOOKS = (
     LookWords("done", "done", "it has the change"),
     LookWords("ignored", "left out", "it is pinned, ignored or joined later"),
 )
+# A bar fills from the start, as progress does: done first, what waits last.
+FILLED = ("done", "soaking", "moving", "failed", "held", "stopped", "waiting", "ignored")
 
 WORDS = {
     "product": "Tidegate",
