@@ -112,6 +112,7 @@ def reasons() -> tuple[Reason, ...]:
     from tidegate.kinds.integrations.core.reasons import ObjectReason
     from tidegate.kinds.promotions.core.channels.reasons import ChannelReason
     from tidegate.kinds.promotions.core.reasons import PromotionReason
+    from tidegate.kinds.promotions.core.requests.reasons import RequestReason
     from tidegate.kinds.rollouts.core.reasons import RolloutReason
     from tidegate.kinds.upgrades.core.reasons import UPGRADE_REASONS
     from tidegate.model.brake_reasons import BrakeReason
@@ -123,6 +124,7 @@ def reasons() -> tuple[Reason, ...]:
         BrakeReason,
         PromotionReason,
         ChannelReason,
+        RequestReason,
         ObjectReason,
         *UPGRADE_REASONS,
     )
