@@ -25,9 +25,19 @@ from tidegate.api.problem import (
     problem_of,
 )
 from tidegate.api.recorder import RecordedAnswer, Recorder, SeenPlans, encoded, seen_by
-from tidegate.api.route import BASE, ActRoute, Addressed, QuestionRoute, RouteAnswer, RouteQuestion
+from tidegate.api.route import (
+    BASE,
+    ActRoute,
+    Addressed,
+    MomentQuery,
+    QuestionRoute,
+    RouteAnswer,
+    RouteQuestion,
+)
 from tidegate.api.stream import EventStream, Streams
 from tidegate.app.journals import Journals
+from tidegate.app.past.journals import past_moment
+from tidegate.app.plan_tag import tag_of
 from tidegate.journal.chain import JournalEntry
 from tidegate.model.errors import TidegateError
 from tidegate.model.json_text import decode_json
@@ -125,10 +135,16 @@ class Api:
             asked = RouteQuestion(seen, journals, self._live.archive, caller, name, query)
             found = question.call(asked)
             made = found if isinstance(found, RouteAnswer) else RouteAnswer(found)
-            tag = "" if made.rows is None else self._seen.keep(made.rows)
+            # A plan of the past is no plan to act on.
+            keep = self._seen.keep if journals.is_now else tag_of
+            tag = "" if made.rows is None else keep(made.rows)
             return encoded(made.document), made, tag
 
-        body, made, tag = ask(self._live.fresh()) if question.long else self._live.ask(ask)
+        if isinstance(query, MomentQuery) and query.at:
+            moment = self._live.ask(lambda now: past_moment(seen_by(caller, now), query.at))
+            body, made, tag = self._live.ask_then(moment, ask)
+        else:
+            body, made, tag = ask(self._live.fresh()) if question.long else self._live.ask(ask)
         headers = {"Cache-Control": "no-store"}
         if tag:
             headers["ETag"] = f'"{tag}"'

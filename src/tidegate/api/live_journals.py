@@ -6,6 +6,8 @@ from threading import Lock
 from typing import TypeVar
 
 from tidegate.app.journals import Journals, KeptStates, RulesOf
+from tidegate.app.past.journals import PastReader
+from tidegate.engine.past.store import PastMoment
 from tidegate.machine.clock import Clock
 from tidegate.model.time import SECOND, Instant
 from tidegate.store.archive_port import Archive
@@ -25,6 +27,7 @@ class LiveJournals:
         self._rules_of = rules_of
         self._clock = clock
         self._kept = KeptStates(archive)
+        self._past = PastReader(archive, rules_of)
         self._lock = Lock()
         self._heads: dict[str, int] = {}
         self._journals: Journals | None = None
@@ -42,6 +45,10 @@ class LiveJournals:
         """The answer to a question; none is older than a second, or than the last entry."""
         with self._lock:
             return question(self._current())
+
+    def ask_then(self, moment: PastMoment, question: Callable[[Journals], T]) -> T:
+        """The answer to a question about the past; it keeps no question about now waiting."""
+        return self._past.ask(moment, self._clock.now(), question)
 
     @contextmanager
     def writing(self) -> Iterator[tuple[Journals, dict[str, int]]]:

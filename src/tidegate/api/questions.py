@@ -7,7 +7,13 @@ import msgspec
 from msgspec import Meta, field
 
 from tidegate.api.problem import bad_request, forbidden
-from tidegate.api.route import QuestionRoute, RouteAnswer, RouteQuery, RouteQuestion
+from tidegate.api.route import (
+    MomentQuery,
+    QuestionRoute,
+    RouteAnswer,
+    RouteQuery,
+    RouteQuestion,
+)
 from tidegate.app import rollouts as app
 from tidegate.app.access.callers import CallerReport, caller_report
 from tidegate.app.brakes.brake_list import BlockList, ExpediteList, FreezeList, HoldList, brake_list
@@ -54,7 +60,7 @@ class NoQuery(RouteQuery, frozen=True):
     """No parameters."""
 
 
-class KindQuery(RouteQuery, frozen=True):
+class KindQuery(MomentQuery, frozen=True):
     """A list, of every kind or of one."""
 
     # Of one kind: integrations, policies, upgrades, promotions.
@@ -73,13 +79,13 @@ class RolloutsQuery(RouteQuery, frozen=True):
     rollout: tuple[str, ...] = ()
 
 
-class WhyQuery(RouteQuery, frozen=True):
+class WhyQuery(MomentQuery, frozen=True):
     """Which target, where the name is that of a rollout."""
 
     target: str | None = None
 
 
-class CellsQuery(RouteQuery, frozen=True):
+class CellsQuery(MomentQuery, frozen=True):
     """Which rollouts."""
 
     # Of one kind; empty: of every kind.
@@ -96,7 +102,7 @@ class DatesQuery(RouteQuery, frozen=True):
     days: Annotated[int, Meta(ge=1, le=1000)] = DAYS_AHEAD
 
 
-class TargetListQuery(RouteQuery, frozen=True):
+class TargetListQuery(MomentQuery, frozen=True):
     """Which targets."""
 
     rollout: str = ""
@@ -148,7 +154,7 @@ class JournalQuery(EntryFields, frozen=True):
     after: str = field(name="continue", default="")
 
 
-def status(ask: RouteQuestion[NoQuery]) -> StatusReport:
+def status(ask: RouteQuestion[MomentQuery]) -> StatusReport:
     """Per kind how many targets move, wait and failed; what needs a person; which worker leads."""
     return app.status(ask.journals)
 
@@ -160,7 +166,7 @@ def rollouts(ask: RouteQuestion[KindQuery]) -> RouteAnswer:
     return RouteAnswer(msgspec.structs.replace(found, items=items), after)
 
 
-def rollout(ask: RouteQuestion[NoQuery]) -> RouteAnswer:
+def rollout(ask: RouteQuestion[MomentQuery]) -> RouteAnswer:
     """One rollout in full: groups, targets, and what happened last."""
     return _planned(ask, app.rollout_details(ask.journals, ask.name))
 
@@ -194,7 +200,7 @@ def targets(ask: RouteQuestion[TargetListQuery]) -> RouteAnswer:
     return RouteAnswer(msgspec.structs.replace(found, items=items), after)
 
 
-def cells(ask: RouteQuestion[NoQuery]) -> RouteAnswer:
+def cells(ask: RouteQuestion[MomentQuery]) -> RouteAnswer:
     """The targets of a rollout for a map: what they have in common once, and an index for each."""
     return _planned(ask, cell_map(ask.journals, ask.name))
 

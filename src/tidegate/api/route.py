@@ -33,6 +33,13 @@ class RouteQuery(
     """The parameters of a question; a subclass adds fields."""
 
 
+class MomentQuery(RouteQuery, frozen=True):
+    """The parameters of a question that the past answers, too; a subclass adds fields."""
+
+    # As it was then: RFC 3339, how long ago (2h), or ENTRY/ROLLOUT; empty: now.
+    at: str = ""
+
+
 class RouteBody(
     msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True
 ):

@@ -115,6 +115,8 @@ class RolloutList(Document, frozen=True, kw_only=True):
     items: tuple[RolloutItem, ...]
     # Those that a worker leads and cannot see, and of which nothing is known.
     unseen: tuple[PartitionWorker, ...] = ()
+    # Of a moment of the past: those whose entries of then were dropped.
+    unknown: tuple[str, ...] = ()
 
 
 class PlannedClaim(Part, frozen=True):
@@ -173,10 +175,12 @@ class StatusReport(Document, frozen=True, kw_only=True):
 
     kinds: dict[str, dict[str, int]]
     needs: dict[str, int]
-    # Which worker leads what, by partition.
+    # Which worker leads what, by partition; of a moment of the past, it is not known.
     workers: tuple[PartitionWorker, ...]
-    # When it was asked.
+    # When it was asked, or the moment of the past that it is about.
     at: str
+    # Of a moment of the past: partitions whose entries of then were dropped.
+    unknown: tuple[str, ...] = ()
 
 
 class RolloutDates(Document, frozen=True, kw_only=True):

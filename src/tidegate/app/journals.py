@@ -19,6 +19,7 @@ from tidegate.app.workers import Attendance, PartitionWorker, attendance, troubl
 from tidegate.engine.brakes.book import BrakeBook
 from tidegate.engine.kind import Rules
 from tidegate.engine.others import OtherStates
+from tidegate.engine.past.states import PastStates
 from tidegate.explain.view import PartitionView, TargetRow
 from tidegate.gates.scope import kind_word
 from tidegate.journal.brake_state import PARTITION as BRAKES
@@ -44,15 +45,24 @@ RulesOf = Callable[[str], Rules[Any, Any, Any]]
 class KeptStates:
     """States of partitions and the book of brakes; what is read again is only what was added."""
 
-    def __init__(self, store: Store) -> None:
-        self.book = BrakeBook(store)
-        self.states = OtherStates(store)
+    def __init__(
+        self,
+        store: Store,
+        book: BrakeBook | None = None,
+        states: "OtherStates | PastStates | None" = None,
+    ) -> None:
+        """`book` and `states`: those of another moment; None: those of now."""
+        self.book = book or BrakeBook(store)
+        self.states = states or OtherStates(store)
         # By partition: the ends of its chain and of that of brakes, what was decided, and when.
         self.decided: dict[str, tuple[tuple[int, int], Decision | None, Instant]] = {}
 
 
 class Journals:
     """Reads partitions of all kinds from one store."""
+
+    # Whether it is as the journal has it now, and may be acted on.
+    is_now = True
 
     def __init__(
         self,
@@ -85,6 +95,10 @@ class Journals:
     @cached_property
     def _leases(self) -> dict[str, KeptLease]:
         return self.store.leases()
+
+    def unknown(self) -> tuple[str, ...]:
+        """Partitions whose entries of this moment were dropped: none, if it is now."""
+        return ()
 
     def attendance(self, partition: str) -> Attendance:
         """The worker of a partition, and the moment to decide for."""

@@ -67,8 +67,9 @@ def status(journals: Journals) -> StatusReport:
     return StatusReport(
         kinds={kind: dict(each) for kind, each in kinds.items()},
         needs=dict(needs),
-        workers=tuple(workers),
+        workers=tuple(workers) if journals.is_now else (),
         at=format_instant(journals.now),
+        unknown=journals.unknown(),
     )
 
 
@@ -145,6 +146,7 @@ def rollout_list(journals: Journals, name: str = "", kind: str = "") -> RolloutL
     return RolloutList(
         items=tuple(rollout_item(each) for each in found),
         unseen=tuple(each for each in unseen if kind in ("", kind_word(each.partition))),
+        unknown=tuple(each for each in journals.unknown() if kind in ("", kind_word(each))),
     )
 
 

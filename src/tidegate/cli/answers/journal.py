@@ -18,7 +18,7 @@ from tidegate.cli.live import actor, journals
 from tidegate.explain.pace import DatePace
 from tidegate.model.document import Document
 from tidegate.model.time import Instant
-from tidegate.store.port import Store
+from tidegate.store.archive_port import Archive
 from tidegate.wiring import clock
 
 if TYPE_CHECKING:
@@ -34,13 +34,22 @@ if TYPE_CHECKING:
 class JournalAnswers:
     """Questions and acts on a journal; every question reads it anew."""
 
-    def __init__(self, store: Store, at: Instant | None = None) -> None:
+    def __init__(self, store: Archive, at: Instant | None = None, then: str = "") -> None:
+        """`at`: decide for this moment; `then`: with the facts of that moment, too."""
         self._store = store
         self._at = at
+        self._then = then
 
     @property
     def _journals(self) -> Journals:
-        return journals(self._store, self._at)
+        found = journals(self._store, self._at)
+        if not self._then:
+            return found
+        from tidegate.app.past.journals import past_journals, past_moment
+        from tidegate.engine.past.states import Checkpoints
+
+        moment = past_moment(found, self._then)
+        return past_journals(self._store, found.rules_of, moment, Checkpoints())
 
     @property
     def now(self) -> Instant:

@@ -51,6 +51,15 @@ def answers_option(function: Function) -> Function:
     return made
 
 
+then_option = click.option(
+    "--at",
+    "then",
+    default="",
+    metavar="TIME",
+    help="As it was then, from the facts recorded by then: 2h ago, RFC 3339, or ENTRY/ROLLOUT.",
+)
+
+
 @contextmanager
 def answering(
     place: AnswerPlace,
@@ -58,8 +67,11 @@ def answering(
     writes: bool = False,
     creates: bool | None = None,
     at: Instant | None = None,
+    then: str = "",
 ) -> Iterator[AnswerSource]:
     """Answers, for as long as a command needs them: of a service, if one is set or logged in to.
+
+    `at`: decided for this moment with the facts of now; `then`: with the facts of that moment, too.
 
     A journal that is named beside a service that was logged in to wins; one named beside --server
     is a mistake.
@@ -67,13 +79,13 @@ def answering(
     client = service_client(place)
     if client is None:
         with opened(place.database, writes=writes, creates=creates) as store:
-            yield JournalAnswers(store, at)
+            yield JournalAnswers(store, at, then)
         return
     if at is not None:
-        raise click.UsageError("--at is for a journal on this machine; a service decides for now")
+        raise click.UsageError("--now is for a journal on this machine; a service decides for now")
     from tidegate.cli.answers.service import ServiceAnswers
 
-    yield ServiceAnswers(client)
+    yield ServiceAnswers(client, then)
 
 
 def service_client(place: AnswerPlace) -> "ServiceClient | None":

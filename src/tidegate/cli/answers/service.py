@@ -48,8 +48,10 @@ _STOPS = frozenset((Verb.PAUSE, Verb.REJECT, Verb.REVOKE))
 class ServiceAnswers:
     """Questions and acts of a service."""
 
-    def __init__(self, client: ServiceClient) -> None:
+    def __init__(self, client: ServiceClient, then: str = "") -> None:
+        """`then`: the moment of the past that questions are about; empty: now."""
         self._client = client
+        self._then = {"at": then} if then else {}
 
     @property
     def now(self) -> Instant:
@@ -58,20 +60,22 @@ class ServiceAnswers:
 
     def status(self) -> StatusReport:
         """What moves, waits and failed."""
-        return self._client.get("/status", {}, StatusReport)
+        return self._client.get("/status", {**self._then}, StatusReport)
 
     def rollout_list(self, name: str, kind: str = "") -> RolloutList:
         """What is going out."""
-        return self._client.get("/rollouts", {"name": name, "kind": kind}, RolloutList)
+        return self._client.get(
+            "/rollouts", {"name": name, "kind": kind, **self._then}, RolloutList
+        )
 
     def rollout_details(self, name: str) -> RolloutDetails:
         """One partition in full."""
-        return self._client.get(f"/rollouts/{name}", {}, RolloutDetails)
+        return self._client.get(f"/rollouts/{name}", {**self._then}, RolloutDetails)
 
     def why(self, name: str, target: str | None) -> RolloutDetails | TargetDetails:
         """Why targets start or wait."""
         found: Any = self._client.get(
-            f"/why/{name}", {"target": target}, RolloutDetails, TargetDetails
+            f"/why/{name}", {"target": target, **self._then}, RolloutDetails, TargetDetails
         )
         one: RolloutDetails | TargetDetails = found
         return one

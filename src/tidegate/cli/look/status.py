@@ -8,8 +8,9 @@ from tidegate.app.documents import RolloutItem, RolloutList, StatusReport
 from tidegate.app.text.view_text import GROUP_HEAD, TARGET_HEAD, group_rows, target_rows
 from tidegate.app.text.worker_text import WORKER_HEAD, worker_rows
 from tidegate.app.workers import trouble_lines
-from tidegate.cli.answers.place import AnswerPlace, answering, answers_option
+from tidegate.cli.answers.place import AnswerPlace, answering, answers_option, then_option
 from tidegate.cli.output import again, emit, say, terminal_width, wants_colour
+from tidegate.cli.render.past_text import refuse_watch, tell_past
 from tidegate.cli.render.worker_text import tell_trouble
 from tidegate.cli.setting_options import color_option, settings_options
 from tidegate.cli.shape import Command, LazyGroup
@@ -28,17 +29,21 @@ WATCH_S = 1.0
     examples="""
     tidegate status                   per kind: moving, waiting, failed; what needs a person
     tidegate status -w                the same, as it changes
+    tidegate status --at 2h           as it was two hours ago
     """,
 )
 @answers_option
+@then_option
 @click.option("-w", "--watch", is_flag=True, help="Keep showing it.")
 @click.option("-o", "--output", type=click.Choice(FORMATS[:1] + FORMATS[2:4]), default="table")
 @color_option
-def status(place: AnswerPlace, watch: bool, output: str, color: str) -> None:
+def status(place: AnswerPlace, then: str, watch: bool, output: str, color: str) -> None:
     """Show per kind what moves, waits or failed, and what needs action."""
-    with answering(place) as answers:
+    refuse_watch(then, watch)
+    with answering(place, then=then) as answers:
         for _ in again(watch, WATCH_S):
             report = answers.status()
+            tell_past(then, report.at, report.unknown)
             if output == "table":
                 for line in status_lines(report):
                     say(line, wants_colour(color))
@@ -125,6 +130,10 @@ def get() -> None:
     """List rollouts, policies, shards, clusters, promotions, brakes or claims."""
 
 
+# What lists rollouts, and of which kind; empty: of every kind.
+_ROLLOUTS = {"rollouts": "", "policies": "policies"}
+
+
 def _getter(what: str, text: str) -> click.Command:
     """The command that lists one kind of things."""
 
@@ -142,22 +151,24 @@ def _getter(what: str, text: str) -> click.Command:
         watch: bool,
         no_headers: bool,
         color: str,
+        then: str = "",
     ) -> None:
-        with answering(place) as answers:
+        refuse_watch(then, watch)
+        with answering(place, then=then) as answers:
             for _ in again(watch, WATCH_S):
                 if what in _ROLLOUTS:
                     found = answers.rollout_list(name or "", _ROLLOUTS[what])
+                    tell_past(then, "", found.unknown)
                     _list(found, output, no_headers, wants_colour(color), _ROLLOUTS[what] != "")
                 else:
                     from tidegate.cli.brakes.list_text import list_brakes
 
                     list_brakes(answers, what, name, output, not no_headers)
 
-    return getting
+    # Brakes of the past are in `journal show --kind braked --kind lifted`.
+    return then_option(getting) if what in _ROLLOUTS else getting
 
 
-# What lists rollouts, and of which kind; empty: of every kind.
-_ROLLOUTS = {"rollouts": "", "policies": "policies"}
 get_policies = _getter("policies", "List policies of a hub: revision, groups and progress.")
 get_rollouts = _getter("rollouts", "List rollouts and their progress.")
 get_holds = _getter("holds", "List holds.")
@@ -220,6 +231,7 @@ def _row(one: RolloutItem) -> tuple[str, ...]:
     cls=Command,
     examples="""
     tidegate show rollout/simulated/demo
+    tidegate show simulated/demo --at 2h  as it was two hours ago
     tidegate show shard/terraform-resources/ter-int-dev --bundle examples/app-interface
     """,
 )
@@ -230,8 +242,9 @@ def _row(one: RolloutItem) -> tuple[str, ...]:
     "pods", "registry", "registryAuth", "prometheus", "runs.through", "runs.port",
     "runs.prometheus", "runs.clusterLabel",
 )  # fmt: skip
+@then_option
 @click.option("-o", "--output", type=click.Choice(("table", "json", "yaml")), default="table")
-def show(name: str, merged: Merged, output: str) -> None:
+def show(name: str, merged: Merged, then: str, output: str) -> None:
     """Show one thing in full.
 
     Of a rollout: groups, targets, and the last events. Of a shard: declared and running image,
@@ -239,13 +252,16 @@ def show(name: str, merged: Merged, output: str) -> None:
     """
     settings = merged.settings()
     if name.startswith("shard/"):
+        if then:
+            raise click.UsageError("--at is for rollouts: shards are read from their clusters")
         from tidegate.kinds.integrations.cli.estate import EstateQuery
         from tidegate.kinds.integrations.cli.shards import show_shard
 
         show_shard(EstateQuery(None, merged, {}), name, output, wants_colour(settings.color))
         return
-    with answering(AnswerPlace.of(settings)) as answers:
+    with answering(AnswerPlace.of(settings), then=then) as answers:
         details = answers.rollout_details(name)
+    tell_past(then, details.at)
     if output != "table":
         emit(details, output)
         return

@@ -13,8 +13,9 @@ from tidegate.app.text.view_text import (
     target_rows,
     target_tree,
 )
-from tidegate.cli.answers.place import AnswerPlace, answering
+from tidegate.cli.answers.place import AnswerPlace, answering, then_option
 from tidegate.cli.output import FORMATS, emit, say, terminal_width, wants_colour
+from tidegate.cli.render.past_text import tell_past
 from tidegate.cli.render.worker_text import tell_trouble
 from tidegate.cli.setting_options import settings_options
 from tidegate.cli.shape import Command
@@ -29,7 +30,7 @@ from tidegate.kinds.upgrades.cli.source.flags import (
 from tidegate.kinds.upgrades.cli.source.names import fleet_of
 from tidegate.model.errors import UserError
 from tidegate.model.time import Instant, format_age, in_seconds, parse_instant
-from tidegate.settings.settings import Merged
+from tidegate.settings.settings import Merged, Settings
 from tidegate.wiring import clock
 
 if TYPE_CHECKING:
@@ -56,6 +57,7 @@ PROMOTION = (
     tidegate why state.yaml               every target of a saved state
     tidegate why state.yaml prod-eu-1     one target: every gate, and what would open it
     tidegate why state.json -o json       the same, for a program
+    tidegate why prod-eu-1 --at 2h        as it was two hours ago, from the facts of then
     """,
 )
 @click.argument("what")
@@ -64,6 +66,7 @@ PROMOTION = (
 @click.option("--promotion", metavar="NAME", help="Of `env/NAME`: which, of several.")
 @source_flags
 @mode_option
+@then_option
 @click.option("-o", "--output", type=click.Choice(FORMATS), default="table", show_default=True)
 def why(
     what: str,
@@ -71,6 +74,7 @@ def why(
     merged: Merged,
     promotion: str | None,
     at: str,
+    then: str,
     output: str,
     **flags: Any,
 ) -> None:
@@ -84,7 +88,9 @@ def why(
     settings = merged.settings()
     asked = WorldQuery(settings=settings, at=at, **flags)
     colour = wants_colour(settings.color)
-    if is_file(what):
+    if then:
+        _show_then(settings, what, target, then, output, at=at)
+    elif is_file(what):
         from tidegate.kinds.rollouts.app.explanation import explain_reading
         from tidegate.kinds.upgrades.app.read.document import is_world
 
@@ -108,6 +114,21 @@ def why(
                 raise click.UsageError(f"{what}: a directory; name a file or a target") from None
             raise
         _show(found, output, colour)
+
+
+def _show_then(
+    settings: Settings, what: str, target: str | None, then: str, output: str, *, at: str
+) -> None:
+    """A target or a partition of any kind, as it was."""
+    if at:
+        problem = (
+            "--at and --now cannot be combined: --at has the facts of then, --now those of now"
+        )
+        raise click.UsageError(problem)
+    with answering(AnswerPlace.of(settings), then=then) as answers:
+        found = answers.why(what, target)
+    tell_past(then, found.at)
+    _show(found, output, wants_colour(settings.color))
 
 
 def _show(found: RolloutDetails | TargetDetails, output: str, colour: bool) -> None:

@@ -133,7 +133,7 @@ class BrakeBook:
             brakes = self._gatherer.known(brakes, self._probes, way.revision, way.since)
         claims: tuple[Claim, ...] = ()
         if brakes.budgets or brakes.mutexes or way.frees:
-            claims = self._claims()
+            claims = self._claims_for(way)
         approvals = tuple(_answered(each, way) for each in brakes.approvals)
         return msgspec.structs.replace(
             brakes,
@@ -177,7 +177,7 @@ class BrakeBook:
         brakes = msgspec.structs.replace(self.read(now), kind=kind_of(partition))
         return Coverages(brakes, labels)
 
-    def _claims(self) -> tuple[Claim, ...]:
+    def _claims_for(self, way: UnderWay) -> tuple[Claim, ...]:  # noqa: ARG002
         """Every place of a budget or mutex that is taken."""
         return tuple(
             Claim(

@@ -1,0 +1,1 @@
+"""Questions about the past, decided again from the facts that were recorded by then."""

@@ -1,0 +1,1 @@
+"""The journal as it was at a moment."""

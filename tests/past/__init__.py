@@ -1,0 +1,1 @@
+"""The past: decided again from the facts that were recorded by then."""
