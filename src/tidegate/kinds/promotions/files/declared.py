@@ -20,19 +20,24 @@ def promotions(files: Files) -> tuple[Promotion, ...]:
     """Every promotion a bundle declares, by name; the built-in one if it declares none."""
     found: dict[str, Promotion] = {}
     files.expect((SCHEMA, *looked_for(ready_made())))
-    for path in files.holding(SCHEMA):
+    for document in documents_of(files, SCHEMA):
+        one = _read(document)
+        if one.name in found:
+            what = f"another promotion {shown(one.name)} is in {found[one.name].where}"
+            raise UserError((Problem(document.name, what, "give it another name"),))
+        found[one.name] = one
+    return tuple(found[name] for name in sorted(found)) or (ready_made(),)
+
+
+def documents_of(files: Files, schema: str) -> Iterator[YamlDocument]:
+    """The documents of a schema, in the order of their files; UserError if one is not readable."""
+    for path in files.holding(schema):
         original = files.read(path)
         if original is None or not path.endswith((".yml", ".yaml")):
             continue
         document = read_yaml(path, original.text)
-        if not isinstance(document.data, dict) or document.data.get("$schema") != SCHEMA:
-            continue
-        one = _read(document)
-        if one.name in found:
-            what = f"another promotion {shown(one.name)} is in {found[one.name].where}"
-            raise UserError((Problem(path, what, "give it another name"),))
-        found[one.name] = one
-    return tuple(found[name] for name in sorted(found)) or (ready_made(),)
+        if isinstance(document.data, dict) and document.data.get("$schema") == schema:
+            yield document
 
 
 def looked_for(promotion: Promotion) -> Iterator[str]:

@@ -24,6 +24,13 @@ from tidegate.kinds.promotions.core.channels.model import (
     SoakRule,
     SubscriberTarget,
 )
+from tidegate.kinds.promotions.core.channels.proof import (
+    execution_verdicts,
+    named_verdicts,
+    quarantine_verdict,
+    trouble_verdict,
+    trust_verdict,
+)
 from tidegate.model.plan import Action, Change, ChangeKind, Option, Plan
 from tidegate.model.progress_reasons import ProgressReason
 from tidegate.model.time import Duration, Instant
@@ -35,8 +42,9 @@ Verdicts = tuple[Verdict, ...]
 class ChannelDecision(Plan, frozen=True, kw_only=True):
     """All that was decided; positions are those of the world's subscribers."""
 
-    # Places of budgets and mutexes to claim before anything is promoted.
+    # Places of budgets and mutexes to claim before anything is promoted, and those to give back.
     claims: tuple[Claim, ...] = ()
+    freed: tuple[Claim, ...] = ()
 
 
 def decide(world: ChannelWorld, now: Instant) -> ChannelDecision:
@@ -50,12 +58,14 @@ def decide(world: ChannelWorld, now: Instant) -> ChannelDecision:
     for at, each in enumerate(world.subscribers):
         version = evidence.version(each.channels)
         said = (
+            *_running(world, version),
             *_progress(world, each, version),
+            trouble_verdict(each.troubles),
             *evidence.verdicts(each),
             *after_verdicts(world, named, each.after, version),
             schedule_verdict(world, each.schedule, each.zone, version, now),
             *slo_verdicts(world, each.slos, version),
-            block_verdict(world, version),
+            *evidence.of_version(version),
             *brakes.verdicts(each.name, version),
         )
         change = evidence.change(version)
@@ -70,7 +80,15 @@ def decide(world: ChannelWorld, now: Instant) -> ChannelDecision:
         actions=actions,
         recheck_at=min(ahead, default=None),
         claims=brakes.claims(),
+        freed=brakes.freed(each.target for each in actions),
     )
+
+
+def _running(world: ChannelWorld, version: str | None) -> Verdicts:
+    """The pipeline is not paused, nor was the version aborted."""
+    if version in world.aborted:
+        return (verdict(ProgressReason.Aborted),)
+    return (verdict(ProgressReason.Paused if world.paused else ProgressReason.Running),)
 
 
 def _progress(world: ChannelWorld, subscriber: SubscriberTarget, version: str | None) -> Verdicts:
@@ -93,6 +111,18 @@ class _Evidence:
         self._shown: dict[tuple[str, ...], Verdicts] = {}
         self._soaks: dict[tuple[tuple[str, ...], Duration, SoakRule], Verdicts] = {}
         self._changes: dict[str | None, Change] = {}
+        self._said: dict[str | None, Verdicts] = {}
+
+    def of_version(self, version: str | None) -> Verdicts:
+        """What is said of a version alone: reports, failures, blocks, trust."""
+        if version not in self._said:
+            self._said[version] = (
+                *named_verdicts(self._world, version),
+                block_verdict(self._world, version),
+                quarantine_verdict(self._world, version),
+                trust_verdict(self._world, version, self._now),
+            )
+        return self._said[version]
 
     def version(self, channels: tuple[str, ...]) -> str | None:
         """The one version of all publishers, if there is one."""
@@ -115,6 +145,7 @@ class _Evidence:
             shown = self._shown[channels] = (
                 *evidence_verdicts(self._world, channels, publishers),
                 version_verdict(self._world, publishers),
+                *execution_verdicts(self._world, publishers, self.version(channels)),
             )
         key = (channels, subscriber.soak, subscriber.soak_rule)
         soaked = self._soaks.get(key)

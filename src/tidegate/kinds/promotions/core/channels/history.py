@@ -18,13 +18,15 @@ from tidegate.model.time import Duration, Instant
 VERSIONS_MAX = 32
 
 
-class DeploymentSeen(msgspec.Struct, frozen=True, kw_only=True):
-    """A fact: a target was deployed with a version, and it went well or did not."""
+class DeploymentSeen(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A target was deployed with a version, and it went well or did not."""
 
     target: str
     version: str
     at: Instant
     good: bool
+    # What is said of one that did not, and where it can be looked at.
+    why: str = ""
 
 
 class PublisherHistory(msgspec.Struct, frozen=True, kw_only=True):

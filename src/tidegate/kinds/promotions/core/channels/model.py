@@ -9,9 +9,10 @@ from collections.abc import Mapping
 
 import msgspec
 
+from tidegate.gates.approval import ApprovalGate
 from tidegate.gates.brakes import Brakes
 from tidegate.kinds.promotions.core.channels.history import PublisherHistory
-from tidegate.model.time import Duration
+from tidegate.model.time import Duration, Instant
 
 
 class SoakRule(enum.Enum):
@@ -71,6 +72,39 @@ class SubscriberTarget(msgspec.Struct, frozen=True, kw_only=True):
     # Subscribers that must have a version before this one gets it.
     after: tuple[str, ...] = ()
     labels: Mapping[str, str] = {}
+    # What is written of it, or of what it depends on, and cannot be read; a few words each.
+    troubles: tuple[str, ...] = ()
+
+
+class ShardRuns(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """How the shards that depend on a publisher ran its version."""
+
+    version: str
+    # 0: none depends on it, so that there is nothing to run.
+    shards: int
+    # Of the shard with the fewest.
+    clean: int = 0
+    # Shards whose last run failed, and shards that gave no answer, a few words each.
+    failing: tuple[str, ...] = ()
+    unread: tuple[str, ...] = ()
+
+
+class NamedEvidence(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What a person or a program reported of a version under a name."""
+
+    good: bool
+    at: Instant
+    by: str
+    why: str = ""
+
+
+class Quarantine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A version that failed: where, when, and what was said of it."""
+
+    version: str
+    target: str
+    at: Instant
+    why: str = ""
 
 
 class ChannelWorld(msgspec.Struct, frozen=True, kw_only=True):
@@ -90,3 +124,20 @@ class ChannelWorld(msgspec.Struct, frozen=True, kw_only=True):
     brakes: Brakes = Brakes()
     # Subscribers with a promotion under way, and the version of it.
     under_way: Mapping[str, str] = {}
+    # Clean runs that are asked for, and how the shards of each publisher ran.
+    runs_needed: int = 0
+    runs: Mapping[str, ShardRuns] = {}
+    # Names of results that are asked for, and what was reported: by version, then by name.
+    names_needed: tuple[str, ...] = ()
+    named: Mapping[str, Mapping[str, NamedEvidence]] = {}
+    # Versions that failed, and the role that can lift a quarantine.
+    quarantined: Mapping[str, Quarantine] = {}
+    quarantine_role: str = ""
+    # How many promotions went well, and how many must have without an approval of people.
+    went_well: int = 0
+    trusted_after: int = 0
+    # By version, once it is known; one that is not there was not answered.
+    trust_gates: Mapping[str, ApprovalGate] = {}
+    paused: bool = False
+    # Versions whose promotion was aborted.
+    aborted: frozenset[str] = frozenset()

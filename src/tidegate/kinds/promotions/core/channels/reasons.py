@@ -183,3 +183,81 @@ class ChannelReason(Reason):
         (("version", _N), ("why", _N)),
         "another version, or {version} is removed from blockedVersions",
     )
+    SubscriberRead = Entry(Gate.PLACES, _PASS, "all that it depends on can be read")
+    SubscriberUnread = Entry(
+        Gate.PLACES,
+        _STOP,
+        "not known: {troubles}",
+        (("troubles", _NS),),
+        "these are fixed in the bundle",
+    )
+    ExecutionUnasked = Entry(Gate.HEALTH, _PASS, "no clean runs are asked for")
+    ExecutedCleanly = Entry(
+        Gate.HEALTH,
+        _PASS,
+        "{shards:shard} of its publishers ran {version} cleanly {needed:time} or more",
+        (("shards", _C), ("version", _N), ("needed", _C)),
+    )
+    ExecutionUnseen = Entry(
+        Gate.HEALTH,
+        _WAIT,
+        "whether the shards of {publisher} ran {version} is not known",
+        (("publisher", _N), ("version", _N)),
+        "what they run can be read, with the results of their runs",
+    )
+    ExecutionTooShort = Entry(
+        Gate.HEALTH,
+        _WAIT,
+        "a shard of {publisher} ran {version} cleanly {clean:time}; {needed} are asked for",
+        (("publisher", _N), ("version", _N), ("clean", _C), ("needed", _C)),
+        "it runs again",
+    )
+    ExecutionFailing = Entry(
+        Gate.HEALTH,
+        _WAIT,
+        "runs of {version} fail on {publisher}: {shards}",
+        (("version", _N), ("publisher", _N), ("shards", _NS)),
+        "they run cleanly, or a newer version",
+    )
+    ExecutionNowhere = Entry(
+        Gate.HEALTH,
+        _STOP,
+        "no shard depends on {publishers}: there is no run to see",
+        (("publishers", _NS),),
+        "the pipeline asks for other evidence than runs",
+    )
+    NamedEvidenceUnasked = Entry(Gate.HEALTH, _PASS, "no named evidence is asked for")
+    NamedEvidenceGood = Entry(
+        Gate.HEALTH,
+        _PASS,
+        "reported good of {version}: {names}",
+        (("version", _N), ("names", _NS)),
+    )
+    NamedEvidenceMissing = Entry(
+        Gate.HEALTH,
+        _WAIT,
+        "not reported of {version}: {names}",
+        (("version", _N), ("names", _NS)),
+        "`promotions evidence {version} NAME --good`, or a report by webhook",
+    )
+    NamedEvidenceBad = Entry(
+        Gate.HEALTH,
+        _STOP,
+        "{name} is reported bad of {version} by {by}: {why}",
+        (("name", _N), ("version", _N), ("by", _N), ("why", _N)),
+        "it is reported good, or a newer version",
+    )
+    NotQuarantined = Entry(Gate.BLOCK, _PASS, "it failed in no environment")
+    VersionQuarantined = Entry(
+        Gate.BLOCK,
+        _STOP,
+        "{version} is quarantined: it failed on {target} at {at}: {why}",
+        (("version", _N), ("target", _N), ("at", _I), ("why", _N), ("role", _N)),
+        "a newer version, or {role} lifts it: `promotions lift {version}`",
+    )
+    PipelineTrusted = Entry(
+        Gate.APPROVAL,
+        _PASS,
+        "{well:promotion} of the pipeline went well; {needed} are asked for",
+        (("well", _C), ("needed", _C)),
+    )

@@ -62,11 +62,17 @@ def _is_always(cron: Cron) -> bool:
 
 @lru_cache(_REMEMBERED_MAX)
 def _read(schedule: str, zone: str) -> Cron:
+    if not is_zone(zone):
+        raise WindowError("there is no such time zone")
     try:
-        if zone:
-            ZoneInfo(zone)
         return parse_cron(schedule)
     except CronError as error:
         raise WindowError(str(error)) from None
+
+
+def is_zone(zone: str) -> bool:
+    """Whether there is a time zone of that name; the empty one is UTC."""
+    try:
+        return not zone or bool(ZoneInfo(zone))
     except (ZoneInfoNotFoundError, ValueError, OSError):
-        raise WindowError("there is no such time zone") from None
+        return False
