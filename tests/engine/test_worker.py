@@ -15,8 +15,9 @@ from tidegate.engine.execute import Executor, Limits
 from tidegate.engine.round import RoundResult
 from tidegate.engine.vitals import Led
 from tidegate.engine.worker import Worker, WorkerSettings
+from tidegate.journal.brake_state import PARTITION as BRAKES
 from tidegate.journal.chain import JournalNote
-from tidegate.journal.facts import Asked, Verb
+from tidegate.journal.facts import Asked, Braked, Verb
 from tidegate.journal.lease import Look
 from tidegate.kinds.rollouts.kind import RolloutKind
 from tidegate.kinds.rollouts.simulated.port import Fault, SimulatedFleet
@@ -126,6 +127,43 @@ def test_what_others_write_is_behind_until_a_round_has_seen_it() -> None:
         worker.stop()
         await running
         assert worker.vitals().behind == 0
+
+    asyncio.run(look())
+
+
+def test_a_brake_makes_rounds_only_where_it_covers_something() -> None:
+    """A hold elsewhere is taken note of between two rounds; one on a target here makes a round."""
+    told: Told = []
+    store = MemoryStore()
+
+    def hold(name: str, target: str) -> None:
+        document = {"name": name, "scope": {"targets": [target]}, "owner": "sre", "reason": "why"}
+        fact = Braked(brake="hold", name=name, document=document)
+        store.append(BRAKES, [JournalNote(SystemClock().now(), "user:ada", fact)])
+
+    def rounds() -> int:
+        return sum(isinstance(outcome, RoundResult) for _, outcome in told)
+
+    async def look() -> None:
+        worker = make(told, store=store)
+        running = asyncio.create_task(worker.run())
+
+        def rests_under() -> set[str]:
+            part = worker._resting.get(PARTITION)
+            if part is None or part.basis is None or worker._wakes[PARTITION].is_set():
+                return set()
+            return {"rests", *(each.name for each in part.basis.brakes.holds)}
+
+        await seen(lambda: bool(rests_under()) and not worker.vitals().behind)
+        before = rounds()
+        hold("far", "elsewhere")
+        await seen(lambda: "far" in rests_under())
+        assert rounds() == before
+        hold("near", "b")
+        await seen(lambda: "near" in rests_under())
+        assert rounds() > before
+        worker.stop()
+        await running
 
     asyncio.run(look())
 

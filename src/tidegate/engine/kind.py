@@ -186,6 +186,10 @@ class Rules(Generic[S, W, P]):
         """The labels of targets by which brakes select them."""
         return {}
 
+    def named(self, state: S) -> Iterable[str] | None:  # noqa: ARG002
+        """All names by which brakes may choose its targets; None: they are not known."""
+        return None
+
     def proposers(self, state: S, version: str) -> frozenset[str]:  # noqa: ARG002
         """The people who proposed a revision, as its declaration has them; empty: not known."""
         return frozenset()

@@ -21,7 +21,8 @@ from tidegate.engine.kind import ACTOR, Kind, Others, PlanRecord, Task
 from tidegate.engine.partition import PartitionState
 from tidegate.engine.watchdog import Steps
 from tidegate.explain.view import Counts
-from tidegate.gates.brakes import Brakes
+from tidegate.gates.brakes import Brakes, touches
+from tidegate.gates.scope import kind_of
 from tidegate.journal.chain import JournalNote
 from tidegate.journal.fact import Fact, Mode
 from tidegate.journal.facts import TaskOutcome
@@ -124,6 +125,20 @@ class _Basis(msgspec.Struct, frozen=True):
         later = self.recheck_at is not None and now >= self.recheck_at
         same = (self.seq, self.mode) == (seq, mode) and self.brakes is brakes
         return same and not shares and not later
+
+
+def rests_on(part: PartitionState[Any], brakes: Brakes) -> bool:
+    """Whether the last decision stays as it is under these brakes: they say nothing else of it."""
+    basis: _Basis | None = part.basis
+    if basis is None or basis.brakes is brakes:
+        return basis is not None
+    rules, state = part.rules, part.state
+    kind = kind_of(part.partition)
+    if touches(basis.brakes, brakes, kind, rules.named(state), rules.labels(state)):
+        part.basis = None
+        return False
+    part.basis = msgspec.structs.replace(basis, brakes=brakes)
+    return True
 
 
 class Round:
@@ -244,7 +259,7 @@ class Round:
         drops = (part.rules.acted(task, TaskOutcome.DROPPED, why, False) for task in late)
         facts += [JournalNote(now, ACTOR, fact) for fact in drops]
         brakes = self.desk.book.read(now)
-        basis: _Basis | None = part.basis
+        basis: _Basis | None = part.basis if rests_on(part, brakes) else None
         if basis is not None and not facts and basis.holds(brakes, head.seq, self._mode(now), now):
             return head, basis, brakes, None
         part.basis = None

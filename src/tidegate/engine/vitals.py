@@ -1,5 +1,7 @@
 """What a worker reports beside its rounds: leases, troubles, and how it is doing."""
 
+from collections.abc import Iterator, Mapping
+
 import msgspec
 
 from tidegate.model.errors import OutsideError
@@ -7,6 +9,21 @@ from tidegate.model.errors import OutsideError
 
 class TroubleError(OutsideError):
     """Something beside a round could not be read or sent; the round itself went on."""
+
+
+class KnownTroubles:
+    """What could not be read or sent, by partition: it is told once, for as long as it stays so."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, Mapping[str, str]] = {}
+
+    def news(self, partition: str, troubles: Mapping[str, str]) -> Iterator[TroubleError]:
+        """Those that were not told yet."""
+        before = self._known.get(partition, {})
+        self._known[partition] = troubles
+        for what, why in troubles.items():
+            if before.get(what) != why:
+                yield TroubleError(f"{what}: {why}")
 
 
 class Led(msgspec.Struct, frozen=True):

@@ -7,7 +7,7 @@ token of the lease at every write, so that a worker that lost it without noticin
 """
 
 import asyncio
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from fnmatch import fnmatchcase
 from functools import partial
 from typing import Any
@@ -24,8 +24,8 @@ from tidegate.engine.leading.turns import Backoff, Turns
 from tidegate.engine.notify import NoticeQueue
 from tidegate.engine.others import OtherStates
 from tidegate.engine.partition import PartitionState, verify_chain
-from tidegate.engine.round import Desk, Round, RoundResult
-from tidegate.engine.vitals import Led, TroubleError, Vitals
+from tidegate.engine.round import Desk, Round, RoundResult, rests_on
+from tidegate.engine.vitals import KnownTroubles, Led, Vitals
 from tidegate.engine.watchdog import Steps
 from tidegate.gates.brakes import Brakes
 from tidegate.gates.scope import kind_word
@@ -39,6 +39,8 @@ from tidegate.store.port import BrokenChainError, Store
 
 # A partition that is missing from the list this often is gone.
 MISSED_MAX = 3
+# After so many partitions that a brake is held against, others get their turn.
+WOKEN_AT_ONCE = 50
 
 
 class WorkerSettings(msgspec.Struct, frozen=True):
@@ -117,13 +119,15 @@ class Worker:
         self._report = report or (lambda _partition, _outcome: None)
         self._wakes: dict[str, asyncio.Event] = {}
         self._running: dict[str, asyncio.Task[None]] = {}
+        # Those between two rounds, whose states none is changing.
+        self._resting: dict[str, PartitionState[Any]] = {}
         self._turns = Turns(settings.rounds_max)
         self._backoff = Backoff(settings.backoff_first_s, settings.backoff_max_s, settings.holder)
         self._stop = asyncio.Event()
         self._led: set[str] = set()
         self._heads: dict[str, int] = {}
         self._seen: dict[str, int] = {}
-        self._troubles: dict[str, Mapping[str, str]] = {}
+        self._troubles = KnownTroubles()
         # Set once everything there is was found.
         self.discovered = asyncio.Event()
         # How often in a row a partition was not listed.
@@ -251,8 +255,10 @@ class Worker:
         while True:
             try:
                 found = await asyncio.to_thread(self._book.read, self._clock.now())
-                if found is not brakes:
+                if brakes is None:
                     self.wake_all()
+                elif found is not brakes:
+                    await self._wake_braked(found)
                 brakes = found
                 heads = await asyncio.to_thread(self._store.heads)
                 self._journal_at = asyncio.get_running_loop().time()
@@ -265,6 +271,15 @@ class Worker:
                     self.wake(partition)
             known = self._heads = heads
             await asyncio.sleep(self._settings.listen_s)
+
+    async def _wake_braked(self, brakes: Brakes) -> None:
+        """Brakes were set or lifted: a round for each partition that they may say something of."""
+        for at, partition in enumerate(list(self._wakes)):
+            part = self._resting.get(partition)
+            if part is None or not rests_on(part, brakes):
+                self.wake(partition)
+            if at % WOKEN_AT_ONCE == 0:
+                await asyncio.sleep(0)
 
     async def _watch(self, kind: Kind[Any, Any, Any, Any]) -> None:
         """Follow what a kind reports as changed."""
@@ -321,13 +336,14 @@ class Worker:
                     if result.looked:
                         self._leadership.looked(partition)
                     self._report(partition, result)
-                    self._report_troubles(partition, result.troubles)
+                    for trouble in self._troubles.news(partition, result.troubles):
+                        self._report(partition, trouble)
                     if self._notices is not None:
                         await self._notices.round_ended(one, result)
                     self._seen[partition] = part.next_seq - 1
                     if result.frees:
                         self.wake_all()
-                    await self._pause(partition, result.recheck_at)
+                    await self._pause(partition, part, result.recheck_at)
                 except (OutsideError, StaleError, TimeoutError, OSError) as error:
                     failures += 1
                     part = None  # the state in memory may be wrong: fold it again
@@ -340,22 +356,7 @@ class Worker:
             self._lead(partition, False)
             lease = self._leadership.held(partition)
             if lease is not None:
-                await asyncio.shield(self._release(lease))
-
-    async def _release(self, lease: Lease) -> None:
-        """Give a lease back; where that fails, it expires."""
-        try:
-            await self._leadership.release(lease)
-        except (OutsideError, StaleError, OSError) as error:
-            self._report(lease.partition, error)
-
-    def _report_troubles(self, partition: str, troubles: Mapping[str, str]) -> None:
-        """Report what could not be read or sent, once for as long as it stays so."""
-        before = self._troubles.get(partition, {})
-        self._troubles[partition] = troubles
-        for what, why in troubles.items():
-            if before.get(what) != why:
-                self._report(partition, TroubleError(f"{what}: {why}"))
+                await asyncio.shield(self._leadership.end(lease, partial(self._report, partition)))
 
     def _lead(self, partition: str, leads: bool) -> None:
         if leads is not (partition in self._led):
@@ -378,11 +379,14 @@ class Worker:
             done = await one.run()
         return one, replace(done, took_s=loop.time() - began)
 
-    async def _pause(self, partition: str, until: Instant | int | None) -> None:
+    async def _pause(
+        self, partition: str, part: PartitionState[Any], until: Instant | None
+    ) -> None:
         """Until something happens, time changes a verdict, or the next resync is due."""
         wake = self._wakes[partition]
         longest = self._settings.resync_s
         left = longest if until is None else (until - self._clock.now()) / SECOND
+        self._resting[partition] = part
         try:
             async with asyncio.timeout(max(0.0, min(left, longest))):
                 await wake.wait()
@@ -391,4 +395,6 @@ class Worker:
         else:
             if self._settings.settle_s and not self._stop.is_set():
                 await asyncio.sleep(self._settings.settle_s)
+        finally:
+            del self._resting[partition]
         wake.clear()

@@ -189,10 +189,50 @@ def concerning(brakes: Brakes, names: Iterable[str], labels: Labels) -> Brakes |
     return in_order(msgspec.structs.replace(brakes, claims=claims, **kept))
 
 
+def touches(
+    before: Brakes,
+    after: Brakes,
+    kind: KindOfChange | None,
+    names: Iterable[str] | None,
+    labels: Labels,
+) -> bool:
+    """Whether brakes that are in one of both only may say something of one of these targets.
+
+    `names`: those of all targets of a rollout; None: they are not known. What is shared, asked of
+    people or of evidence, or skips gates, may say something of every rollout.
+    """
+    changed: dict[str, Any] = {
+        field: _changed(getattr(before, field), getattr(after, field)) for field in KEPT
+    }
+    if not any(changed.values()):
+        return False
+    if names is None or any(some for field, some in changed.items() if field not in _HOLDING):
+        return True
+    return concerning(Brakes(**changed, kind=kind), names, labels) is not None
+
+
+def _changed(before: tuple[Any, ...], after: tuple[Any, ...]) -> tuple[Any, ...]:
+    """What is in one of them only, with all of the same name: it may be written in two places."""
+    if before is after:
+        return ()
+    then, now = _grouped(before), _grouped(after)
+    different = [name for name in sorted({*then, *now}) if then.get(name) != now.get(name)]
+    return tuple(each for name in different for some in (then, now) for each in some.get(name, ()))
+
+
+def _grouped(brakes: tuple[Any, ...]) -> dict[str, list[Any]]:
+    found: dict[str, list[Any]] = {}
+    for each in brakes:
+        found.setdefault(each.name, []).append(each)
+    return found
+
+
 # What kinds of brakes there are, by the field that lists them.
 LISTS = Covered.__struct_fields__
 # And whatever is kept beside them.
 KEPT = (*LISTS, "expedites")
+# Brakes that say nothing of a target that they do not cover.
+_HOLDING = ("holds", "freezes", "blocks", "pins")
 
 
 def _is_of(claim: str, shared: set[str]) -> bool:

@@ -117,6 +117,13 @@ class Leadership:
         self._gives.discard(lease.partition)
         await self._release(lease)
 
+    async def end(self, lease: Lease, report: Callable[[Exception], None]) -> None:
+        """Give a lease back; where that fails, it expires."""
+        try:
+            await self.release(lease)
+        except (OutsideError, StaleError, OSError) as error:
+            report(error)
+
     async def _took(self, names: list[str]) -> list[Lease | None]:
         """Leases that are asked for at the same time are one transaction."""
         looks = {each: self._look(each) for each in names}

@@ -31,7 +31,7 @@ from tidegate.kinds.rollouts.core.journal.facts import (
     TargetsObserved,
 )
 from tidegate.kinds.rollouts.core.journal.shadow import shadow
-from tidegate.kinds.rollouts.core.journal.state import RolloutState
+from tidegate.kinds.rollouts.core.journal.state import RolloutState, target_names
 from tidegate.kinds.rollouts.core.journal.stop import stopped_by
 from tidegate.kinds.rollouts.core.summary import Summary
 from tidegate.kinds.rollouts.core.world import RolloutWorld
@@ -158,6 +158,10 @@ class RolloutRules(Rules[RolloutState, RolloutWorld, RolloutPlan]):
     def labels(self, known: RolloutState) -> Mapping[str, Mapping[str, str]]:
         """The labels that are declared."""
         return known.declared.labels if known.declared is not None else {}
+
+    def named(self, known: RolloutState) -> Iterable[str] | None:
+        """The targets that are declared or reported."""
+        return None if known.declared is None else target_names(known.declared, known.reports)
 
     def shut(
         self, _known: RolloutState, task: AnyTask, coverages: Coverages, now: Instant

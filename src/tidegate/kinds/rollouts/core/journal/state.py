@@ -283,5 +283,10 @@ def _concerning(
     """The brakes that concern this rollout: others must not fill its journal."""
     if brakes is None:
         return None
+    return concerning(brakes, target_names(declared, reports), declared.labels)
+
+
+def target_names(declared: RolloutDeclared, reports: dict[str, Target]) -> list[str]:
+    """Every target that is in a group or was reported, by name."""
     names = {name for group in declared.groups for name in group.clusters} | reports.keys()
-    return concerning(brakes, sorted(names), declared.labels)
+    return sorted(names)
