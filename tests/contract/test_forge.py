@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.forge.bare import git, tip
-from tests.forge.hosted import Hosted, hosted
+from tests.forge.hosted import Hosted, hosted, remotely_hosted
 from tests.forge.world import JANE
 from tidegate.forge.port import (
     CheckStatus,
@@ -247,6 +247,102 @@ def test_a_status_has_the_last_word_of_its_check(play: Play) -> None:
         }
 
     play(story)
+
+
+def test_what_checks_say_together(play: Play) -> None:
+    """Nothing, as long as none spoke; then the worst of the last word of each."""
+
+    async def story(project: Hosted) -> None:
+        forge, sha = project.forge, offered(project, "promote-1")
+        await forge.open(proposal())
+        said = [await forge.checks(sha)]
+        for name, state in (
+            ("build", StatusState.SUCCESS),
+            ("test", StatusState.PENDING),
+            ("test", StatusState.FAILURE),
+            ("lint", StatusState.PENDING),
+            ("test", StatusState.SUCCESS),
+            ("lint", StatusState.SUCCESS),
+        ):
+            await forge.status(sha, CheckStatus(name=name, state=state, text=""))
+            said.append(await forge.checks(sha))
+        good, going, bad = StatusState.SUCCESS, StatusState.PENDING, StatusState.FAILURE
+        assert said == [None, good, going, bad, bad, going, good]
+
+    play(story)
+
+
+def test_a_label_finds_its_requests(play: Play) -> None:
+    """All of them, and no other; a person may have added it."""
+
+    async def story(project: Hosted) -> None:
+        forge = project.forge
+        numbers = []
+        for branch, label in (("p-1", "pipeline"), ("p-2", "pipeline 2"), ("p-3", "x")):
+            offered(project, branch)
+            numbers.append((await forge.open(proposal(branch, labels=(label,)))).number)
+        await forge.label(numbers[2], add=("pipeline",))
+        found = await forge.find(label="pipeline")
+        assert [each.number for each in found] == [numbers[2], numbers[0]]
+        assert await forge.find(label="pipe") == ()
+
+    play(story)
+
+
+def test_one_is_closed_once_and_a_merged_one_never(play: Play) -> None:
+    """A second call finds it closed; what a person merged stays merged."""
+
+    async def story(project: Hosted) -> None:
+        forge = project.forge
+        numbers = []
+        for branch in ("promote-1", "promote-2"):
+            offered(project, branch, f"a: {branch}\n")
+            numbers.append((await forge.open(proposal(branch))).number)
+        await project.merge(numbers[1])
+        for _ in range(2):
+            states = [(await forge.decline(number)).state for number in numbers]
+            assert states == [RequestState.CLOSED, RequestState.MERGED]
+        assert await forge.find() == ()
+
+    play(story)
+
+
+def test_a_conflict_with_the_target_is_reported(play: Play) -> None:
+    """Once the target changed the same line, and not before; a closed one has none."""
+
+    async def story(project: Hosted) -> None:
+        forge = project.forge
+        offered(project, "promote-1")
+        number = (await forge.open(proposal())).number
+
+        async def conflicts() -> bool:
+            found = await forge.get(number)
+            assert found is not None
+            return found.conflicts
+
+        assert not await conflicts()
+        project.commit("main", {"a.yml": "a: 3\n"})
+        assert await conflicts()
+        await forge.decline(number)
+        assert not await conflicts()
+
+    play(story)
+
+
+def test_check_runs_of_one_vendor_count(tmp_path: Path) -> None:
+    """GitHub has a second kind of check; one that is skipped says nothing."""
+
+    async def story() -> None:
+        async with remotely_hosted("github", tmp_path) as project:
+            sha = offered(project, "promote-1")
+            said = []
+            for ended in ("", "skipped", "success", "timed_out"):
+                project.server.project.runs[sha] = {"test": ended}
+                said.append(await project.forge.checks(sha))
+            good, going, bad = StatusState.SUCCESS, StatusState.PENDING, StatusState.FAILURE
+            assert said == [going, None, good, bad]
+
+    asyncio.run(story())
 
 
 def test_one_that_is_open_between_the_branches_is_not_doubled(play: Play) -> None:

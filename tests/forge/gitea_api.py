@@ -63,6 +63,7 @@ def request(call: Call, project: Project, each: Request) -> dict[str, Any]:
             "repo_id": 1,
         },
         "merged": merged,
+        "mergeable": not project.conflicts(each),
         "merged_at": each.ended if merged else None,
         "closed_at": each.ended or None,
         "merge_commit_sha": each.merged_as or None,

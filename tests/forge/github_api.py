@@ -126,8 +126,10 @@ def get_request(call: Call) -> Reply:
     found = _request(call)
     merged_by = found.ended_by if found.state == "merged" else None
     # Lists do not have it.
+    project = _project(call)
     by = {"merged_by": user(merged_by) if merged_by is not None else None}
-    return Reply({**request(call, _project(call), found), **by})
+    able = {"mergeable": not project.conflicts(found) if found.state == "open" else None}
+    return Reply({**request(call, project, found), **by, **able})
 
 
 def change_request(call: Call) -> Reply:
@@ -222,6 +224,24 @@ def list_statuses(call: Call) -> Reply:
     return GITHUB.paged(call, [status(each) for each in reversed(found)])
 
 
+def list_check_runs(call: Call) -> Reply:
+    """Those that a test notes under the name of a check and the word of the vendor."""
+    found = _project(call).runs.get(call.parts["ref"], {})
+    runs = [
+        {
+            "id": at,
+            "name": name,
+            "head_sha": call.parts["ref"],
+            "status": "completed" if ended else "in_progress",
+            "conclusion": ended or None,
+            "app": None,
+            "output": {"title": None, "summary": None, "text": None, "annotations_count": 0},
+        }
+        for at, (name, ended) in enumerate(found.items(), 1)
+    ]
+    return Reply({"total_count": len(runs), "check_runs": runs})
+
+
 def search_users(call: Call) -> Reply:
     words, _, field = call.query["q"].partition(" in:")
     found = [each for each in USERS if field == "email" and words == each.email]
@@ -248,6 +268,7 @@ GITHUB = Vendor(
         f"GET {_R}/commits": list_commits,
         f"GET {_R}/commits/{{commit_sha}}/pulls": of_commit,
         f"GET {_R}/commits/{{ref}}/statuses": list_statuses,
+        f"GET {_R}/commits/{{ref}}/check-runs": list_check_runs,
         f"POST {_R}/statuses/{{sha}}": make_status,
         f"GET {_I}/comments": list_comments,
         f"POST {_I}/comments": make_comment,

@@ -52,6 +52,7 @@ def request(call: Call, project: Project, each: Request) -> dict[str, Any]:
         "merged_at": each.ended if merged else None,
         "merge_user": by if merged else None,
         "closed_by": by if each.state == "closed" else None,
+        "has_conflicts": project.conflicts(each),
     }
 
 
@@ -69,6 +70,7 @@ def status(each: CommitStatus, sha: str) -> dict[str, Any]:
         "status": each.state,
         "description": each.text or None,
         "target_url": each.url or None,
+        "allow_failure": False,
         "author": user(each.author),
     }
 
@@ -88,6 +90,7 @@ def list_requests(call: Call) -> Reply:
         and query.get("source_branch", each.source) == each.source
         and query.get("target_branch", each.target) == each.target
         and _mentions(each.title, query.get("search", ""))
+        and set(_names(query.get("labels", ""))) <= set(each.labels)
     ]
     found = found if query.get("sort") == "asc" else found[::-1]
     return GITLAB.paged(call, found, lambda each: request(call, project, each))

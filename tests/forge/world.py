@@ -83,6 +83,8 @@ class Project:
     folder: Path
     requests: dict[int, Request] = field(default_factory=dict)
     statuses: dict[str, list[CommitStatus]] = field(default_factory=dict)
+    # Check runs of commits, which only one vendor has: how each ended, by its name; empty: not yet.
+    runs: dict[str, dict[str, str]] = field(default_factory=dict)
     # Labels that there are, by name, and their numbers.
     labels: dict[str, int] = field(default_factory=dict)
     counter: Iterator[int] = field(default_factory=lambda: itertools.count(1))
@@ -142,6 +144,17 @@ class Project:
         request.head, request.state = self.tip(request.source), "closed"
         request.ended, request.ended_by = self.moment(), by
         return request
+
+    def conflicts(self, request: Request) -> bool:
+        """Whether git cannot merge it as it is now."""
+        head, onto = self.tip(request.source), self.tip(request.target)
+        if request.state != "open" or not head or not onto:
+            return False
+        try:
+            git(self.folder, "merge-tree", "--write-tree", onto, head)
+        except AssertionError:  # git says what conflicts, and fails
+            return True
+        return False
 
     def of_commit(self, sha: str) -> list[Request]:
         """The requests whose branch has a commit that their target had not, or that made it."""

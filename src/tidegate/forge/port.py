@@ -48,6 +48,8 @@ class MergeRequest(Part, frozen=True, kw_only=True):
     merged_as: str = ""
     # The account that merged or closed it; empty: it is open, or the forge does not say.
     ended_by: str = ""
+    # Whether it is open and conflicts with its target. `get` says it; a list may not know.
+    conflicts: bool = False
 
 
 class StatusState(enum.Enum):
@@ -72,9 +74,14 @@ class Forge(Protocol):
     """One project on a forge."""
 
     async def find(
-        self, *, source: str = "", title: str = "", state: RequestState | None = RequestState.OPEN
+        self,
+        *,
+        source: str = "",
+        title: str = "",
+        label: str = "",
+        state: RequestState | None = RequestState.OPEN,
     ) -> tuple[MergeRequest, ...]:
-        """The merge requests of a branch, of a title, or of both, the newest first.
+        """The merge requests of a branch, of a title, with a label, or of all, the newest first.
 
         Only those from branches of the repository itself: branches of forks are not ours to change.
         """
@@ -112,6 +119,18 @@ class Forge(Protocol):
 
     async def status(self, sha: str, status: CheckStatus) -> None:
         """Set the result of a check of a commit."""
+        ...
+
+    async def checks(self, sha: str) -> StatusState | None:
+        """What all checks of a commit say together; None: no check has said anything.
+
+        One that failed decides, then one that is pending. A failure that the project allows, and a
+        check that was skipped, count neither way.
+        """
+        ...
+
+    async def decline(self, number: int) -> MergeRequest:
+        """Close a merge request without merging it; one that is not open stays as it is."""
         ...
 
     async def mention(self, name: str, email: str) -> str:

@@ -8,8 +8,16 @@ import msgspec
 from tidegate.forge.client.comment_mark import is_marked, marked
 from tidegate.forge.client.people import called, told_by_address
 from tidegate.forge.client.session import ForgeAccess, ForgeLimits, ForgeSession
-from tidegate.forge.client.vendor import Anything, OwnComment, between, matching, say
-from tidegate.forge.port import CheckStatus, MergeRequest, Proposal, RequestState
+from tidegate.forge.client.vendor import (
+    Anything,
+    OwnComment,
+    between,
+    declined,
+    matching,
+    say,
+    together,
+)
+from tidegate.forge.port import CheckStatus, MergeRequest, Proposal, RequestState, StatusState
 from tidegate.model.errors import OutsideError
 from tidegate.model.problem import shown
 
@@ -21,6 +29,7 @@ REMEDY = (
 LOOKED_MAX = 500
 # The colour of a label that is created because a request needs it.
 _COLOR = "#8c8c8c"
+_SAID = frozenset(each.value for each in StatusState)
 
 
 class _Label(msgspec.Struct):
@@ -54,6 +63,12 @@ class _Request(msgspec.Struct):
     labels: tuple[_Label, ...] | None = None
     merge_commit_sha: str | None = None
     merged_by: _User | None = None
+    mergeable: bool = True
+
+
+class _Status(msgspec.Struct):
+    context: str
+    status: str
 
 
 class _Comment(msgspec.Struct):
@@ -81,11 +96,16 @@ class GiteaForge:
         self._host = urlsplit(api).hostname or ""
 
     async def find(
-        self, *, source: str = "", title: str = "", state: RequestState | None = RequestState.OPEN
+        self,
+        *,
+        source: str = "",
+        title: str = "",
+        label: str = "",
+        state: RequestState | None = RequestState.OPEN,
     ) -> tuple[MergeRequest, ...]:
         """Read all of a state: the API has no narrower filter."""
         asked = {None: "all", RequestState.OPEN: "open"}.get(state, "closed")
-        return await matching(self._all(asked), source, title, state)
+        return await matching(self._all(asked), source, title, label, state)
 
     async def get(self, number: int) -> MergeRequest | None:
         """One by its number; who closed it without a merge is not said."""
@@ -188,6 +208,24 @@ class GiteaForge:
             raise OutsideError(f"{self._host}: no commit {shown(sha)} in {self._repo}; {REMEDY}")
         self._http.read(answer, Anything, f"POST {path}")
 
+    async def checks(self, sha: str) -> StatusState | None:
+        """What checks of a commit say, the newest of each name; a warning is no failure."""
+        path = f"{self._repo}/commits/{quote(sha, safe='')}/statuses"
+        last: dict[str, StatusState] = {}
+        async for each in self._http.pages(path, _Status, {}):
+            said = StatusState(each.status) if each.status in _SAID else StatusState.SUCCESS
+            last.setdefault(each.context, said)
+        return together(last.values())
+
+    async def decline(self, number: int) -> MergeRequest:
+        """Close one, if it is open."""
+        path = f"{self._repo}/pulls/{number}"
+
+        async def close() -> MergeRequest:
+            return _seen(await self._http.send("PATCH", path, {"state": "closed"}, _Request))
+
+        return await declined(self, number, close)
+
     async def mention(self, name: str, email: str) -> str:
         """The account with this address, or the only one with this name."""
         if account := told_by_address(email, self._host):
@@ -264,4 +302,5 @@ def _seen(found: _Request) -> MergeRequest:
         head=found.head.sha,
         merged_as=(found.merge_commit_sha or "") if found.merged else "",
         ended_by=found.merged_by.login if found.merged_by is not None else "",
+        conflicts=not found.mergeable and state is RequestState.OPEN,
     )

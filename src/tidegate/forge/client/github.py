@@ -8,8 +8,16 @@ import msgspec
 from tidegate.forge.client.comment_mark import is_marked, marked
 from tidegate.forge.client.people import called, told_by_address
 from tidegate.forge.client.session import ForgeAccess, ForgeLimits, ForgeSession, shortened
-from tidegate.forge.client.vendor import Anything, OwnComment, between, matching, say
-from tidegate.forge.port import CheckStatus, MergeRequest, Proposal, RequestState
+from tidegate.forge.client.vendor import (
+    Anything,
+    OwnComment,
+    between,
+    declined,
+    matching,
+    say,
+    together,
+)
+from tidegate.forge.port import CheckStatus, MergeRequest, Proposal, RequestState, StatusState
 
 REMEDY = (
     "check forgeToken (or GITHUB_TOKEN, GH_TOKEN): it needs to write pull requests, issues and "
@@ -19,6 +27,14 @@ VERSION = "2022-11-28"
 # Of a request that names what is not there: an unknown commit, two branches with one request.
 _UNFIT = 422
 _STATUS_TEXT_MAX = 140
+# How a finished check run ended; one that is neutral, skipped or stale says nothing.
+_CONCLUDED = {
+    "success": StatusState.SUCCESS,
+    "failure": StatusState.FAILURE,
+    "timed_out": StatusState.FAILURE,
+    "cancelled": StatusState.ERROR,
+    "action_required": StatusState.PENDING,
+}
 
 
 class _Label(msgspec.Struct):
@@ -51,6 +67,22 @@ class _Request(msgspec.Struct):
     merge_commit_sha: str | None = None
     # Only where one request is asked for: lists do not have it.
     merged_by: _User | None = None
+    # None: not worked out yet, or a list.
+    mergeable: bool | None = None
+
+
+class _Status(msgspec.Struct):
+    context: str
+    state: str
+
+
+class _CheckRun(msgspec.Struct):
+    status: str
+    conclusion: str | None = None
+
+
+class _CheckRuns(msgspec.Struct):
+    check_runs: tuple[_CheckRun, ...] = ()
 
 
 class _Comment(msgspec.Struct):
@@ -82,7 +114,12 @@ class GithubForge:
         self._host = (urlsplit(api).hostname or "").removeprefix("api.")
 
     async def find(
-        self, *, source: str = "", title: str = "", state: RequestState | None = RequestState.OPEN
+        self,
+        *,
+        source: str = "",
+        title: str = "",
+        label: str = "",
+        state: RequestState | None = RequestState.OPEN,
     ) -> tuple[MergeRequest, ...]:
         """Search by branch, or read all of a state, and keep exact matches."""
         asked = {None: "all", RequestState.OPEN: "open"}.get(state, "closed")
@@ -91,7 +128,7 @@ class GithubForge:
             query["head"] = f"{self._owner}:{source}"
         pages = self._http.pages(f"{self._repo}/pulls", _Request, query)
         own = (_seen(each) async for each in pages if _owner(each.head) == _owner(each.base))
-        return await matching(own, source, title, state)
+        return await matching(own, source, title, label, state)
 
     async def get(self, number: int) -> MergeRequest | None:
         """One by its number; who closed it without a merge is not said."""
@@ -179,6 +216,26 @@ class GithubForge:
         path = f"{self._repo}/statuses/{quote(sha, safe='')}"
         await self._http.send("POST", path, body, Anything)
 
+    async def checks(self, sha: str) -> StatusState | None:
+        """What statuses and check runs of a commit say, the newest of each name."""
+        path = f"{self._repo}/commits/{quote(sha, safe='')}"
+        last: dict[str, StatusState] = {}
+        async for each in self._http.pages(f"{path}/statuses", _Status, {}):
+            last.setdefault(each.context, StatusState(each.state))
+        # A commit with more than a page of check runs is not read to the end.
+        runs = await self._http.get(f"{path}/check-runs", _CheckRuns, {"per_page": 100})
+        said = [_run_state(each) for each in (runs.check_runs if runs is not None else ())]
+        return together((*last.values(), *(each for each in said if each is not None)))
+
+    async def decline(self, number: int) -> MergeRequest:
+        """Close one, if it is open."""
+        path = f"{self._repo}/pulls/{number}"
+
+        async def close() -> MergeRequest:
+            return _seen(await self._http.send("PATCH", path, {"state": "closed"}, _Request))
+
+        return await declined(self, number, close)
+
     async def mention(self, name: str, email: str) -> str:
         """The account with this address: by the address itself, by commits here, by its profile.
 
@@ -218,6 +275,13 @@ def _by(user: _User | None, me: int) -> bool:
     return user.id == me if me else user.type == "Bot"
 
 
+def _run_state(run: _CheckRun) -> StatusState | None:
+    """What a check run says; None: nothing."""
+    if run.status != "completed":
+        return StatusState.PENDING
+    return _CONCLUDED.get(run.conclusion or "")
+
+
 def _owner(branch: _Branch) -> str:
     return (branch.label or "").partition(":")[0]
 
@@ -239,4 +303,5 @@ def _seen(found: _Request) -> MergeRequest:
         # Of one that is open, it is what a merge would be.
         merged_as=(found.merge_commit_sha or "") if state is RequestState.MERGED else "",
         ended_by=found.merged_by.login if found.merged_by is not None else "",
+        conflicts=found.mergeable is False and state is RequestState.OPEN,
     )

@@ -8,7 +8,15 @@ import msgspec
 from tidegate.forge.client.comment_mark import is_marked, marked
 from tidegate.forge.client.people import called, told_by_address
 from tidegate.forge.client.session import ForgeAccess, ForgeLimits, ForgeSession, shortened
-from tidegate.forge.client.vendor import Anything, OwnComment, between, matching, say
+from tidegate.forge.client.vendor import (
+    Anything,
+    OwnComment,
+    between,
+    declined,
+    matching,
+    say,
+    together,
+)
 from tidegate.forge.port import CheckStatus, MergeRequest, Proposal, RequestState, StatusState
 from tidegate.model.errors import OutsideError
 from tidegate.model.problem import shown
@@ -27,6 +35,14 @@ _STATUSES = {
     StatusState.SUCCESS: "success",
     StatusState.FAILURE: "failed",
     StatusState.ERROR: "failed",
+}
+# A job that waits for a person, or that was skipped, says nothing of the commit.
+_SAID = {
+    "success": StatusState.SUCCESS,
+    "failed": StatusState.FAILURE,
+    "canceled": StatusState.ERROR,
+    "manual": None,
+    "skipped": None,
 }
 _STATUS_TEXT_MAX = 255
 
@@ -56,6 +72,12 @@ class _Request(msgspec.Struct):
     # What `merge_user` was called before GitLab 14.7.
     merged_by: _User | None = None
     closed_by: _User | None = None
+    has_conflicts: bool = False
+
+
+class _Status(msgspec.Struct):
+    status: str
+    allow_failure: bool = False
 
 
 class _Note(msgspec.Struct):
@@ -77,7 +99,12 @@ class GitlabForge:
         self._host = urlsplit(api).hostname or ""
 
     async def find(
-        self, *, source: str = "", title: str = "", state: RequestState | None = RequestState.OPEN
+        self,
+        *,
+        source: str = "",
+        title: str = "",
+        label: str = "",
+        state: RequestState | None = RequestState.OPEN,
     ) -> tuple[MergeRequest, ...]:
         """Search by branch or by words of the title, and keep exact matches."""
         query = {"state": _STATES[state], "order_by": "created_at", "sort": "desc", "scope": "all"}
@@ -85,11 +112,13 @@ class GitlabForge:
             query["source_branch"] = source
         elif title:
             query |= {"search": title, "in": "title"}
+        if label:
+            query["labels"] = label
         pages = self._http.pages(self._requests(), _Request, query)
         own = (
             _seen(each) async for each in pages if each.source_project_id == each.target_project_id
         )
-        return await matching(own, source, title, state)
+        return await matching(own, source, title, label, state)
 
     async def get(self, number: int) -> MergeRequest | None:
         """One by its number."""
@@ -176,6 +205,25 @@ class GitlabForge:
             return  # it is pending already
         self._http.read(answer, Anything, f"POST {path}")
 
+    async def checks(self, sha: str) -> StatusState | None:
+        """What the jobs and outside checks of a commit say, the newest of each name."""
+        path = f"{self._project}/repository/commits/{quote(sha, safe='')}/statuses"
+        said = [
+            _SAID.get(each.status, StatusState.PENDING)
+            async for each in self._http.pages(path, _Status, {})
+            if not (each.allow_failure and each.status in ("failed", "canceled"))
+        ]
+        return together(each for each in said if each is not None)
+
+    async def decline(self, number: int) -> MergeRequest:
+        """Close one, if it is open."""
+        body = {"state_event": "close"}
+
+        async def close() -> MergeRequest:
+            return _seen(await self._http.send("PUT", self._requests(number), body, _Request))
+
+        return await declined(self, number, close)
+
     async def mention(self, name: str, email: str) -> str:
         """The account with this address, or the only member of the project with this name."""
         if account := told_by_address(email, self._host):
@@ -216,6 +264,7 @@ def _seen(found: _Request) -> MergeRequest:
         head=found.sha or "",
         merged_as=merged_as if state is RequestState.MERGED else "",
         ended_by=_ended_by(found, state),
+        conflicts=found.has_conflicts and state is RequestState.OPEN,
     )
 
 

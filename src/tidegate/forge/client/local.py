@@ -21,7 +21,8 @@ from tidegate.forge.client.local_state import (
     status_file,
 )
 from tidegate.forge.client.people import called
-from tidegate.forge.port import CheckStatus, MergeRequest, Proposal, RequestState
+from tidegate.forge.client.vendor import together
+from tidegate.forge.port import CheckStatus, MergeRequest, Proposal, RequestState, StatusState
 from tidegate.model.errors import OutsideError, UserError
 from tidegate.model.problem import Problem, shown
 
@@ -37,16 +38,19 @@ class LocalForge:
         self._folder = folder
 
     async def find(
-        self, *, source: str = "", title: str = "", state: RequestState | None = RequestState.OPEN
+        self,
+        *,
+        source: str = "",
+        title: str = "",
+        label: str = "",
+        state: RequestState | None = RequestState.OPEN,
     ) -> tuple[MergeRequest, ...]:
         """Search all of them."""
-        return await asyncio.to_thread(self._find, source, title, state)
+        return await asyncio.to_thread(self._find, source, title, label, state)
 
     async def get(self, number: int) -> MergeRequest | None:
         """One by its number."""
-        state = await asyncio.to_thread(self._store.read)
-        found = state.requests.get(number)
-        return None if found is None else self._seen(found, state)
+        return await asyncio.to_thread(self._get, number)
 
     async def of_commit(self, sha: str) -> MergeRequest | None:
         """The merged request that added a commit to its target, or was merged as it."""
@@ -83,6 +87,10 @@ class LocalForge:
         """Set the result of a check of a commit; the last one of each check counts."""
         await asyncio.to_thread(self._status, sha, status)
 
+    async def checks(self, sha: str) -> StatusState | None:
+        """What the checks of a commit say together."""
+        return together(each.state for each in await self.statuses(sha))
+
     async def mention(self, name: str, email: str) -> str:
         """The name: there are no accounts."""
         return called(name, email)
@@ -95,11 +103,11 @@ class LocalForge:
         return await asyncio.to_thread(self._merge, number)
 
     async def decline(self, number: int) -> MergeRequest:
-        """Close one without merging it."""
+        """Close one without merging it; one that is not open stays as it is."""
 
         def declined(kept: StoredRequest, state: LocalForgeState) -> StoredRequest:
             if kept.state is not RequestState.OPEN:
-                raise _not_open(kept)
+                return kept
             return replace(kept, state=RequestState.CLOSED, head=_head(kept, state))
 
         return await asyncio.to_thread(self._change, number, f"close {number}", declined)
@@ -118,8 +126,21 @@ class LocalForge:
         state = await asyncio.to_thread(self._store.read)
         return tuple(text for _, text in self._kept(state, number).comments)
 
+    def _get(self, number: int) -> MergeRequest | None:
+        state = self._store.read()
+        found = state.requests.get(number)
+        if found is None:
+            return None
+        return replace(self._seen(found, state), conflicts=self._conflicts(found, state))
+
+    def _conflicts(self, kept: StoredRequest, state: LocalForgeState) -> bool:
+        head, onto = _head(kept, state), state.branch(kept.target)
+        if kept.state is not RequestState.OPEN or not head or not onto:
+            return False
+        return self._store.git.run("merge-tree", "--write-tree", onto, head).returncode == 1
+
     def _find(
-        self, source: str, title: str, state: RequestState | None
+        self, source: str, title: str, label: str, state: RequestState | None
     ) -> tuple[MergeRequest, ...]:
         now = self._store.read()
         found = [
@@ -127,6 +148,7 @@ class LocalForge:
             for kept in now.requests.values()
             if (not source or kept.source == source)
             and (not title or kept.title == title)
+            and (not label or label in kept.labels)
             and (state is None or kept.state is state)
         ]
         found.sort(key=lambda kept: -kept.number)

@@ -1,11 +1,11 @@
 """What forges over HTTP share: a filter of merge requests, and one comment for each key."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 
 import msgspec
 
 from tidegate.forge.client.session import ForgeSession
-from tidegate.forge.port import Forge, MergeRequest, Proposal, RequestState
+from tidegate.forge.port import Forge, MergeRequest, Proposal, RequestState, StatusState
 
 
 class OwnComment(msgspec.Struct, frozen=True):
@@ -19,18 +19,39 @@ class Anything(msgspec.Struct, frozen=True):
     """An answer whose content is not needed."""
 
 
+def together(states: Iterable[StatusState]) -> StatusState | None:
+    """What several checks say: one that failed decides, then one that is pending."""
+    said = set(states)
+    order = (StatusState.FAILURE, StatusState.ERROR, StatusState.PENDING, StatusState.SUCCESS)
+    return next((each for each in order if each in said), None)
+
+
 async def matching(
-    found: AsyncIterator[MergeRequest], source: str, title: str, state: RequestState | None
+    found: AsyncIterator[MergeRequest],
+    source: str,
+    title: str,
+    label: str,
+    state: RequestState | None,
 ) -> tuple[MergeRequest, ...]:
-    """The merge requests with this branch, title and state, the newest first."""
+    """The merge requests with this branch, title, label and state, the newest first."""
     kept = [
         each
         async for each in found
         if (not source or each.source == source)
         and (not title or each.title == title)
+        and (not label or label in each.labels)
         and (state is None or each.state is state)
     ]
     return tuple(sorted(kept, key=lambda each: -each.number))
+
+
+async def declined(
+    forge: Forge, number: int, close: Callable[[], Awaitable[MergeRequest]]
+) -> MergeRequest:
+    """Close a merge request, if it is open."""
+    known = await forge.get(number)
+    is_ended = known is not None and known.state is not RequestState.OPEN
+    return known if known is not None and is_ended else await close()
 
 
 async def between(forge: Forge, proposal: Proposal) -> MergeRequest | None:
