@@ -8,6 +8,7 @@ from tidegate.app.brakes.brake_list import BrakeItem, brake_items
 from tidegate.app.brakes.scope import covers
 from tidegate.app.journals import Decision, Journals
 from tidegate.model.time import format_second
+from tidegate.page.travel.bar import PastBar
 
 # What stops targets of others, and so is shown on every page.
 _SHOWN = ("hold", "freeze")
@@ -54,10 +55,15 @@ class Frame(msgspec.Struct, frozen=True):
     lift: dict[str, ActButton]
     # Which entry of the navigation this is.
     here: str
+    # The moment of the past that is shown; None: it is now.
+    then: PastBar | None = None
+    # What links add to stay at that moment: behind a path, and behind a query.
+    kept: str = ""
+    also: str = ""
 
 
-def frame(journals: Journals, caller: Caller, here: str) -> Frame:
-    """The header, at the moment of the journals."""
+def frame(journals: Journals, caller: Caller, here: str, then: PastBar | None = None) -> Frame:
+    """The header, at the moment of the journals; `then`: that of the past."""
     banner = tuple(each for each in brake_lines(journals, *_SHOWN) if each.in_force)
     shown = format_second(journals.now)
     return Frame(
@@ -68,6 +74,9 @@ def frame(journals: Journals, caller: Caller, here: str) -> Frame:
         banner=banner,
         lift={f"{each.brake} {each.name}": lift_offer(caller, each) for each in banner},
         here=here,
+        then=then,
+        kept="" if then is None else f"?{then.query}",
+        also="" if then is None else f"&{then.query}",
     )
 
 

@@ -20,6 +20,7 @@ from tidegate.api.recorder import Recorder, SeenPlans, seen_by
 from tidegate.api.route import ActRoute, RouteQuestion
 from tidegate.app.documents import RolloutDates, TargetDetails
 from tidegate.app.journals import Journals
+from tidegate.app.past.journals import PastJournals, past_moment
 from tidegate.app.rollouts import why
 from tidegate.app.text.view_text import target_tree
 from tidegate.app.when import dates_of
@@ -29,7 +30,7 @@ from tidegate.journal.selection import EntryFilter
 from tidegate.model.errors import NotFoundError, TidegateError
 from tidegate.model.time import parse_instant
 from tidegate.page.fleet import fleet_query, fleet_view
-from tidegate.page.frame import brake_lines, frame, lift_offer, offer
+from tidegate.page.frame import Frame, brake_lines, frame, lift_offer, offer
 from tidegate.page.gantt import ROWS_SHOWN, DateRow, date_rows, gantt_picture
 from tidegate.page.history import ENTRIES_SHOWN, entry_page, newest_entries
 from tidegate.page.kind_screens import KINDS, kind_tables
@@ -37,6 +38,7 @@ from tidegate.page.map_picture import map_picture
 from tidegate.page.rollout_view import DATED_MAX, NEXT_SHOWN, rollout_page
 from tidegate.page.sheet import ActDone, Sheets
 from tidegate.page.template_set import HEADERS, html, path_part, static_answer
+from tidegate.page.travel.bar import asked_moment, past_bar
 from tidegate.page.words import WORDS
 
 # Called with what was refused: for logs and numbers.
@@ -63,12 +65,12 @@ class ServicePages:
     def routes(self) -> list[BaseRoute]:
         """All of them, for Starlette."""
         return [
-            Route("/", self._screen(self._fleet)),
+            Route("/", self._screen(self._fleet, past=True)),
             Route("/login", self._caught(self._log_in)),
             Route("/static/{file}", self._static),
-            Route("/map.svg", self._screen(self._map)),
-            Route("/why/{name:path}", self._screen(self._why)),
-            Route("/rollout/{name:path}", self._screen(self._rollout)),
+            Route("/map.svg", self._screen(self._map, past=True)),
+            Route("/why/{name:path}", self._screen(self._why, past=True)),
+            Route("/rollout/{name:path}", self._screen(self._rollout, past=True)),
             Route("/when/{name:path}", self._screen(self._when, long=True)),
             *(Route(f"/{each}", self._screen(self._kind, long=True)) for each in KINDS),
             Route("/brakes", self._screen(self._brakes)),
@@ -94,8 +96,13 @@ class ServicePages:
 
         return handle
 
-    def _screen(self, screen: Screen, *, long: bool = False) -> Callable[..., Any]:
-        """A page for a caller; a long one reads journals of its own, and keeps no other waiting."""
+    def _screen(
+        self, screen: Screen, *, long: bool = False, past: bool = False
+    ) -> Callable[..., Any]:
+        """A page for a caller; a long one reads journals of its own, and keeps no other waiting.
+
+        `past`: its address may name a moment of the past.
+        """
 
         async def answer(request: Request) -> Response:
             caller = await self._reader(request)
@@ -103,11 +110,30 @@ class ServicePages:
             def ask(journals: Journals) -> Response:
                 return screen(request, caller, seen_by(caller, journals))
 
+            if past and (text := asked_moment(request)):
+                return await asyncio.to_thread(self._asked_then, caller, text, ask)
             if long:
                 return await asyncio.to_thread(lambda: ask(self._live.fresh()))
             return await asyncio.to_thread(self._live.ask, ask)
 
         return self._caught(answer)
+
+    def _asked_then(
+        self, caller: Caller, text: str, ask: Callable[[Journals], Response]
+    ) -> Response:
+        moment = self._live.ask(lambda now: past_moment(seen_by(caller, now), text))
+        return self._live.ask_then(moment, ask)
+
+    def _frame(
+        self, request: Request, caller: Caller, journals: Journals, here: str, rollout: str = ""
+    ) -> Frame:
+        """The header of a screen that may show the past; of one rollout, steps are its own."""
+        if not isinstance(journals, PastJournals):
+            return frame(journals, caller, here)
+        then = self._live.ask(
+            lambda now: past_bar(request, journals, seen_by(caller, now), rollout)
+        )
+        return frame(journals, caller, here, then)
 
     async def _reader(self, request: Request) -> Caller:
         caller = await self._login.caller(request)
@@ -141,13 +167,14 @@ class ServicePages:
         rollout, target = params.get("rollout", ""), params.get("target", "")
         return html(
             "fleet.html",
-            frame=frame(journals, caller, "fleet"),
+            frame=self._frame(request, caller, journals, "fleet"),
             fleet=fleet_view(journals, query),
             query=query,
             text=params.get("q", ""),
             wall="wall" in params,
             picture=f"/map.svg?{request.url.query}",
             panel=_found_panel(journals, rollout, target) if target else None,
+            then=asked_moment(request),
             hold=offer(caller, "hold", "", "", Right.OPERATE, None),
         )
 
@@ -163,13 +190,16 @@ class ServicePages:
             return RedirectResponse(f"/rollout/{path_part(found.id)}", 303, headers=HEADERS)
         panel = _panel(journals, found)
         if _is_part(request):
-            return html("why_part.html", panel=panel)
-        return html("why.html", frame=frame(journals, caller, ""), panel=panel)
+            return html("why_part.html", panel=panel, then=asked_moment(request))
+        header = self._frame(request, caller, journals, "", found.rollout)
+        return html("why.html", frame=header, panel=panel, then=asked_moment(request))
 
     def _rollout(self, request: Request, caller: Caller, journals: Journals) -> Response:
         name = request.path_params["name"]
-        found = rollout_page(journals, self._live.archive, caller, name)
-        return html("rollout.html", frame=frame(journals, caller, ""), page=found)
+        archive = journals.then if isinstance(journals, PastJournals) else self._live.archive
+        found = rollout_page(journals, archive, caller, name)
+        header = self._frame(request, caller, journals, "", found.id)
+        return html("rollout.html", frame=header, page=found)
 
     def _kind(self, request: Request, caller: Caller, journals: Journals) -> Response:
         kind = request.url.path.strip("/")

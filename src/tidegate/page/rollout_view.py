@@ -29,6 +29,8 @@ _GIVEN = ("Approved", "ApprovedStanding")
 # What a page lists at most; a fleet of 50,000 is looked at on the map.
 TARGETS_SHOWN = 200
 NEXT_SHOWN = 3
+# A film begins so many entries back: an hour or a day of a rollout; the slider reaches further.
+FILM_ENTRIES = 300
 # Dates of 10,000 targets take 0.4 s of CPU: too much for a page that is made again every second.
 DATED_MAX = 2_000
 
@@ -76,6 +78,8 @@ class RolloutPage(msgspec.Struct, frozen=True):
     history: tuple[EntryRow, ...]
     troubles: tuple[str, ...]
     stopped_by: str
+    # The entry at which its film begins; empty: there is none.
+    film: str
 
 
 def rollout_page(journals: Journals, archive: Archive, caller: Caller, name: str) -> RolloutPage:
@@ -105,6 +109,14 @@ def rollout_page(journals: Journals, archive: Archive, caller: Caller, name: str
         history=tuple(newest_entries(archive, journals, lately, one.partition)),
         troubles=tuple(trouble_lines([one.worker], journals.now)),
         stopped_by=journals.stopped_by(one),
+        film=_film(archive, one.partition),
+    )
+
+
+def _film(archive: Archive, partition: str) -> str:
+    start = max(0, archive.head(partition).seq - FILM_ENTRIES)
+    return "".join(
+        f"{each.seq}/{partition}" for each in archive.read(partition, after=start, limit=1)
     )
 
 

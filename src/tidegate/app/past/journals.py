@@ -35,15 +35,16 @@ class PastJournals(Journals):
         kept = KeptStates(store, PastBook(store), states)
         super().__init__(store, rules_of, at, at, kept=kept)
         self.moment = store.moment
-        self._then = states
+        # The journal up to the moment.
+        self.then = store
+        self._states = states
 
     def unknown(self) -> tuple[str, ...]:
         """Partitions whose entries of this moment were dropped."""
         for _ in self.all():
             pass
-        store = self.store
-        assert isinstance(store, PastStore)
-        gone = {each for each in store.dropped() if not store.end(each)} | self._then.unknown
+        then = self.then
+        gone = {each for each in then.dropped() if not then.end(each)} | self._states.unknown
         return tuple(sorted(each for each in gone if self.is_unlimited or self._is_shown(each)))
 
 

@@ -13,6 +13,7 @@
 
   // ---- Age of what is shown -------------------------------------------------------------------
   const live = $("#live"), said = live && $(".said", live);
+  const past = body.dataset.then; // the word for it, where the past is shown: nothing changes there
   let asOf = body.dataset.at ? body.dataset.at.slice(11, 16) : "", fresh = false;
   let heard = 0, attempt = 0, stop = null, over = false, broken = false, retry = 0;
   function show(state, text) {
@@ -51,7 +52,7 @@
   let reset = false;
   async function listen() {
     clearTimeout(retry);
-    if (over || document.hidden || !live) return;
+    if (over || past || document.hidden || !live) return;
     const control = new AbortController();
     stop = control;
     try {
@@ -90,10 +91,11 @@
     soon();
   }
   setInterval(() => {
-    if (document.hidden || over || !live) return;
+    if (document.hidden || over || past || !live) return;
     if (stop && heard && performance.now() - heard > STALE_MS) { const dead = stop; stop = null; dead.abort(); again(); }
   }, 500);
   document.addEventListener("visibilitychange", () => {
+    if (past) return;
     if (document.hidden) { clearTimeout(retry); const open = stop; stop = null; open?.abort(); show("still", `as of ${asOf}`); }
     else { attempt = 0; heard = performance.now(); listen(); }
   });
@@ -101,7 +103,7 @@
   // ---- Parts of the page ----------------------------------------------------------------------
   let waiting = 0, last = 0, busy = false;
   function soon() {
-    if (waiting || document.hidden || over) return;
+    if (waiting || document.hidden || over || past) return;
     waiting = setTimeout(run, Math.max(0, last + REFRESH_MS - performance.now()));
   }
   async function run() {
@@ -243,6 +245,7 @@
     history.replaceState(null, "", url);
   }
 
+  const pathOf = (name) => name.split("/").map(encodeURIComponent).join("/");
   const TITLE = "600 14px system-ui, sans-serif";
 
   // ---- The map ----------------------------------------------------------------------------------
@@ -269,16 +272,18 @@
       this.words = (params.get("q") || "").toLowerCase().split(/\s+/).filter(Boolean);
       this.look = params.get("look") || "";
       this.kind = params.get("kind") || "";
+      this.moment = params.get("at") || "";
     }
     async load(names) {
       const known = names && names.filter((each) => this.rollouts.has(each));
       if (names && names.some((each) => !this.rollouts.has(each) && each.includes("/"))) names = null;
       if (names && names.some((each) => !each.includes("/"))) names = null; // brakes concern all
       if (!names) {
-        const answer = await fetch(`/api/v1/cells?kind=${encodeURIComponent(this.kind)}`);
-        if (!answer.ok) throw new Error(String(answer.status));
-        const found = await answer.json();
-        const next = new Map(found.items.map((each) => [each.rollout, each]));
+        const one = this.canvas.dataset.rollout, at = this.moment && `at=${encodeURIComponent(this.moment)}`;
+        const answer = await fetch(one ? `/api/v1/cells/${pathOf(one)}?${at}` : `/api/v1/cells?kind=${encodeURIComponent(this.kind)}&${at}`);
+        if (!answer.ok && !(one && answer.status === 404)) throw new Error(String(answer.status)); // it was not there yet
+        const found = answer.ok ? await answer.json() : { items: [] };
+        const next = new Map((one && answer.ok ? [found] : found.items).map((each) => [each.rollout, each]));
         const same = next.size === this.rollouts.size && [...next].every(([name, each]) => this.alike(this.rollouts.get(name), each));
         this.rollouts = next;
         same ? this.update() : this.layout();
@@ -287,7 +292,7 @@
       let same = true;
       await Promise.all(known.map(async (name) => {
         const before = this.rollouts.get(name);
-        const answer = await fetch(`/api/v1/cells/${name.split("/").map(encodeURIComponent).join("/")}`, { headers: { "If-None-Match": `"${before.tag}"` } });
+        const answer = await fetch(`/api/v1/cells/${pathOf(name)}`, { headers: { "If-None-Match": `"${before.tag}"` } });
         if (answer.status === 304) return;
         if (!answer.ok) throw new Error(String(answer.status));
         const next = await answer.json();
@@ -464,7 +469,7 @@
     }
     open(focus) {
       const cell = this.cells[this.cursor];
-      openWhy(`/why/${cell.rollout.split("/").map(encodeURIComponent).join("/")}?target=${encodeURIComponent(cell.name)}`, focus);
+      openWhy(`/why/${pathOf(cell.rollout)}?target=${encodeURIComponent(cell.name)}${this.moment && `&at=${encodeURIComponent(this.moment)}`}`, focus);
     }
   }
   const SHAPES = {
@@ -505,5 +510,14 @@
   const undo = $("[data-undo]");
   if (undo) setTimeout(() => undo.remove(), UNDO_MS);
   heard = performance.now();
+  if (past) show("past", past);
   listen();
+
+  // Another address of this screen, shown without loading it anew: the past moves by it (travel.js).
+  async function go(url) {
+    history.replaceState(null, "", url);
+    if (map) map.query();
+    await Promise.all([map ? map.load(null) : null, refresh()]);
+  }
+  window.tidegate = { go };
 })();

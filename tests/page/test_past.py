@@ -1,0 +1,107 @@
+"""The past on the page, without a browser: what it says, its links, and that nothing acts there."""
+
+import re
+from html import unescape
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+from tests.api.stage import PARTITION
+from tests.page.stage import PageService, Reader
+from tests.page.test_html import text_of
+from tidegate.access.roles import Role
+
+AT = f"at=2/{PARTITION}"
+SCREENS = (
+    f"/?{AT}",
+    f"/?q=prod&{AT}",
+    f"/rollout/{PARTITION}?{AT}",
+    f"/why/{PARTITION}?target=prod-1&{AT}",
+    f"/?rollout={PARTITION}&target=prod-1&{AT}",
+)
+
+
+@pytest.fixture
+def reader(service: PageService) -> Reader:
+    """A person who is logged in."""
+    return service.reader().log_in()
+
+
+@pytest.mark.parametrize("screen", SCREENS)
+def test_a_screen_of_the_past_says_so_and_has_no_button_that_acts(
+    screen: str, reader: Reader
+) -> None:
+    found = reader.get(screen)
+    assert found.status == 200, found.text
+    assert "This is the past:" in text_of(found.text)
+    assert "data-act" not in found.text
+    assert "Back to now" in text_of(found.text)
+    back = re.search(r'id="back-to-now" href="([^"]*)"', found.text)
+    assert back
+    assert "at=" not in back[1]
+    now = reader.get(unescape(back[1]))
+    assert now.status == 200
+    assert "This is the past" not in now.text
+
+
+def test_links_stay_at_the_moment(reader: Reader) -> None:
+    """From the fleet to a rollout, to a target, and to the map."""
+    found = reader.get(f"/?{AT}").text
+    links = [unescape(each) for each in re.findall(r'(?:href|src)="(/[^"]*)"', found)]
+    mine = [each for each in links if each.startswith(("/rollout/", "/why/", "/map.svg", "/?"))]
+    kept = [parse_qs(urlsplit(each).query).get("at") for each in mine if "at=" in each]
+    assert len(kept) >= 5
+    assert all(each == [f"2/{PARTITION}"] or "T" in each[0] for each in kept if each)
+    left = {urlsplit(each).path for each in mine if "at=" not in each}
+    assert left <= {"/"}  # the way back to now, and the name of the product
+
+
+def test_steps_lead_from_the_first_change_to_the_last_and_back(reader: Reader) -> None:
+    """Without JavaScript, by links."""
+    found, seen = f"/rollout/{PARTITION}?at=1/{PARTITION}", list[str]()
+    while found:
+        seen.append(found)
+        page = reader.get(found).text
+        ahead = re.search(r'rel="next" href="([^"]*)"', page)
+        found = unescape(ahead[1]) if ahead else ""
+        assert len(seen) < 50
+    assert len(seen) > 1
+    back = list[str]()
+    found = seen[-1]
+    while found:
+        back.append(found)
+        page = reader.get(found).text
+        before = re.search(r'rel="prev" href="([^"]*)"', page)
+        found = unescape(before[1]) if before else ""
+        assert len(back) < 50
+    assert len(back) >= len(seen) - 1
+
+
+def test_a_moment_is_taken_as_browsers_send_it(reader: Reader) -> None:
+    assert "2001-02-03T04:05:00Z" in reader.get("/?at=2001-02-03T04:05").text
+    assert "2001-02-03T04:05:06Z" in reader.get("/?at=2001-02-03T04:05:06").text
+    assert reader.get("/?at=2999-01-01T00:00").status == 422
+    assert reader.get("/?at=tomorrow").status == 422
+
+
+def test_brakes_and_verdicts_are_those_of_then(service: PageService, reader: Reader) -> None:
+    at = service.archive.head(PARTITION).seq
+    hold = {"reason": "incident 42", "scope": {"everything": True}}
+    assert service.client().post("/hold/inc-42", hold).status == 200
+    now, then = reader.get("/").text, reader.get(f"/?at={at}/{PARTITION}").text
+    assert "incident 42" in now
+    assert "incident 42" not in then
+    assert "held 10" in text_of(now)
+    assert "held 0" in text_of(then)
+    svg = reader.get(f"/map.svg?at={at}/{PARTITION}").text
+    assert svg != reader.get("/map.svg").text
+
+
+def test_a_caller_sees_the_past_as_far_as_now(service: PageService) -> None:
+    limited = service.reader(Role.VIEWER, groups=("dev",)).log_in()
+    found = limited.get(f"/?{AT}")
+    assert found.status == 200
+    assert "dev" in found.text
+    assert "prod-1" not in found.text
+    stranger = service.reader(Role.VIEWER, rollouts=("simulated/other",)).log_in()
+    assert stranger.get(f"/?{AT}").status == 404
