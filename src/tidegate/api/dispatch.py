@@ -25,6 +25,7 @@ from tidegate.api.problem import (
     problem_of,
 )
 from tidegate.api.recorder import RecordedAnswer, Recorder, SeenPlans, encoded, seen_by
+from tidegate.api.refresh import Refresh
 from tidegate.api.route import (
     BASE,
     ActRoute,
@@ -71,10 +72,12 @@ class Api:
         self._refused = refused
         self._description = openapi(questions, acts, BASE, version)
         self._streams = Streams(live.archive)
+        self._refresh = Refresh(live)
         self._browser = BrowserLogin(live.archive, lambda: live.now, login, self._problem)
 
     def close(self) -> None:
         """End every stream."""
+        self._refresh.close()
         self._streams.feed.close()
 
     async def closed(self) -> None:
@@ -119,9 +122,11 @@ class Api:
                 caller = await self._allowed(request, question.right, "read")
                 query = _query(request, question.query)
                 name = request.path_params.get("name", "")
-                return await asyncio.to_thread(
+                found = await asyncio.to_thread(
                     self._answered, request, question, caller, name, query
                 )
+                self._refresh.begin()
+                return found
             except TidegateError as error:
                 return self._problem(request, error)
 

@@ -3,16 +3,20 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from threading import Lock
+from time import perf_counter
 from typing import TypeVar
 
-from tidegate.app.journals import Journals, KeptStates, RulesOf
+from tidegate.app.journals import Journals, RulesOf
+from tidegate.app.kept_states import KeptStates
 from tidegate.app.past.journals import PastReader
 from tidegate.engine.past.store import PastMoment
 from tidegate.machine.clock import Clock
-from tidegate.model.time import SECOND, Instant
+from tidegate.model.time import SECOND, Duration, Instant
 from tidegate.store.archive_port import Archive
 
 T = TypeVar("T")
+# What lists show is decided beside them for so long after one was asked for.
+LISTED = Duration(5 * SECOND)
 
 
 class LiveJournals:
@@ -50,19 +54,41 @@ class LiveJournals:
         """The answer to a question about the past; it keeps no question about now waiting."""
         return self._past.ask(moment, self._clock.now(), question)
 
+    @property
+    def is_listed(self) -> bool:
+        """Whether all partitions were asked for lately."""
+        return 0 <= self._clock.now() - self._kept.listed_at < LISTED
+
+    def refresh(self, work_s: float) -> bool:
+        """Decide again, for so long, what lists show and is soon too old; whether some is left.
+
+        A list that has to decide a thousand partitions itself keeps every other question waiting.
+        """
+        with self._lock:
+            until = perf_counter() + work_s
+            for one in self._current().aging():
+                _ = one.item, one.counts, one.holds
+                if perf_counter() > until:
+                    return True
+        return False
+
     @contextmanager
     def writing(self) -> Iterator[tuple[Journals, dict[str, int]]]:
-        """Journals for an act, and the ends of the chains they were decided for.
+        """Journals to prepare an act on, and the ends of the chains they were decided for.
 
-        None else is answered until it is recorded: the states it rests on are folded in place.
+        None else is answered meanwhile: the states it rests on are folded in place.
         """
         with self._lock:
             heads = self.archive.heads()
             yield self._made(heads), heads
 
     def forget(self, partition: str) -> None:
-        """It was written to by a caller, who is to see it in every list."""
-        self._kept.decided.pop(partition, None)
+        """It was written to by a caller, who is to see it in every list.
+
+        After this, none is answered from what was read before it was written.
+        """
+        with self._lock:
+            self._kept.forget(partition)
 
     def _made(self, heads: dict[str, int]) -> Journals:
         now = self._clock.now()

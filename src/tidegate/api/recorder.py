@@ -24,6 +24,7 @@ from tidegate.journal.facts import Requested
 from tidegate.journal.selection import EntryFilter
 from tidegate.model.document import Document
 from tidegate.model.errors import StaleError, TidegateError
+from tidegate.store.port import Head
 
 # A worker writes a few times a second at most; who loses this often has another problem.
 ATTEMPTS = 10
@@ -40,6 +41,17 @@ class RecordedAnswer(msgspec.Struct, frozen=True):
     tag: str
     # Whether it was carried out before, under the same key.
     repeated: bool = False
+
+
+class _ReadyAct(msgspec.Struct, frozen=True):
+    """An act that only has to be written down."""
+
+    prepared: PreparedAct
+    notes: tuple[JournalNote, ...]
+    # The end of the chain that it was prepared on.
+    head: Head
+    answer: bytes
+    tag: str
 
 
 class SeenPlans:
@@ -92,12 +104,29 @@ class Recorder:
         digest = _digest(route, caller, name, body)
         for _ in range(ATTEMPTS):
             with self._live.writing() as (journals, heads):
-                done = self._tried(route, caller, name, body, match, key, digest, journals, heads)
-            if done is not None:
-                return done
+                ready = self._ready(route, caller, name, body, match, key, digest, journals, heads)
+            if isinstance(ready, RecordedAnswer):
+                return ready
+            if ready is not None and self._append(ready):
+                return RecordedAnswer(ready.answer, ready.tag)
         raise StaleError(f"{route.verb} {name}: it is written to all the time; ask again")
 
-    def _tried(
+    def _append(self, ready: _ReadyAct) -> bool:
+        """Write an act down; whether its chain still ended where it was prepared.
+
+        No reader waits for the disk meanwhile.
+        """
+        prepared = ready.prepared
+        try:
+            self._live.archive.append(
+                prepared.partition, ready.notes, after=ready.head, frees=prepared.places
+            )
+        except StaleError:
+            return False
+        self._live.forget(prepared.partition)
+        return True
+
+    def _ready(
         self,
         route: ActRoute,
         caller: Caller,
@@ -108,8 +137,8 @@ class Recorder:
         digest: str,
         journals: Journals,
         heads: Mapping[str, int],
-    ) -> RecordedAnswer | None:
-        """Carry an act out on these journals; None: they moved meanwhile."""
+    ) -> "RecordedAnswer | _ReadyAct | None":
+        """An act on these journals, or what was answered to it before; None: they moved."""
         archive = self._live.archive
         try:
             prepared = self._prepared(route, journals, caller, name, body)
@@ -135,12 +164,7 @@ class Recorder:
         )
         notes = [JournalNote(journals.now, caller.actor, each) for each in prepared.facts]
         notes.append(JournalNote(journals.now, caller.actor, said))
-        try:
-            archive.append(prepared.partition, notes, after=head, frees=prepared.places)
-        except StaleError:
-            return None
-        self._live.forget(prepared.partition)
-        return RecordedAnswer(answer, tag)
+        return _ReadyAct(prepared, tuple(notes), head, answer, tag)
 
     def _prepared(
         self, route: ActRoute, journals: Journals, caller: Caller, name: str, body: RouteBody

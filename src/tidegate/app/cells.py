@@ -8,7 +8,7 @@ from msgspec import field
 from tidegate.app.documents import OptionDoc, TargetParts
 from tidegate.app.journals import Decision, Journals
 from tidegate.app.plan_tag import tag_of
-from tidegate.app.rollouts import look_of
+from tidegate.app.tally import look_of
 from tidegate.explain.view import TargetRow
 from tidegate.model.document import Document, Part
 from tidegate.model.time import format_instant

@@ -1,12 +1,15 @@
 """One partition decided for one moment, as a whole or as far as a caller sees it."""
 
+from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 from tidegate.access.roles import PLACES, Reached
 from tidegate.app.access.sight import limited_view
+from tidegate.app.documents import RolloutItem, group_part, recheck_of
 from tidegate.app.plan_tag import plan_rows
+from tidegate.app.tally import target_counts, waiting_holds
 from tidegate.app.workers import PartitionWorker
 from tidegate.engine.kind import Rules
 from tidegate.explain.view import PartitionView
@@ -38,6 +41,33 @@ class Decision:
     def rows(self) -> dict[str, str]:
         """The plan as a person decides by it, made once."""
         return plan_rows(self.view)
+
+    @cached_property
+    def counts(self) -> Counter[str]:
+        """Its targets by what they do, counted once."""
+        return target_counts(self.view, moves=self.worker.moves)
+
+    @cached_property
+    def holds(self) -> set[str]:
+        """The holds that keep something waiting."""
+        return waiting_holds(self.view)
+
+    @cached_property
+    def item(self) -> RolloutItem:
+        """It, in a list."""
+        view = self.view
+        return RolloutItem(
+            id=self.partition,
+            kind=self.kind,
+            summary=view.summary,
+            breached=view.breached,
+            recheck_after=recheck_of(view),
+            revision=view.revision,
+            counts=dict(view.states()),
+            groups=tuple(group_part(each) for each in view.groups),
+            more=view.more,
+            worker=self.worker,
+        )
 
     @property
     def kind(self) -> str:

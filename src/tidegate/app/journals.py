@@ -4,10 +4,11 @@ That is now while a worker looks, and else that of its last look (`app/workers.p
 journal are as they are now; those of a worker's files are as it recorded them last.
 """
 
+import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from copy import copy
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 from msgspec.structs import replace
 
@@ -15,14 +16,12 @@ from tidegate.access.roles import Caller
 from tidegate.app.access.sight import mentions
 from tidegate.app.decision import Decision as Decision  # noqa: PLC0414  others have it from here
 from tidegate.app.decision import LimitedDecision
+from tidegate.app.kept_states import KeptDecision, KeptStates
 from tidegate.app.workers import Attendance, PartitionWorker, attendance, trouble_lines
-from tidegate.engine.brakes.book import BrakeBook
 from tidegate.engine.kind import Rules
-from tidegate.engine.others import OtherStates
-from tidegate.engine.past.states import PastStates
 from tidegate.explain.view import PartitionView, TargetRow
+from tidegate.gates.brakes import Brakes
 from tidegate.gates.scope import kind_word
-from tidegate.journal.brake_state import PARTITION as BRAKES
 from tidegate.journal.fact import Fact
 from tidegate.journal.keys import target_of as target_of_key
 from tidegate.journal.lease import KeptLease
@@ -30,32 +29,15 @@ from tidegate.model.errors import NotFoundError, OutsideError
 from tidegate.model.problem import nearest, nearest_or_all
 from tidegate.model.reason import Outcome
 from tidegate.model.target import bare
-from tidegate.model.time import SECOND, Duration, Instant
+from tidegate.model.time import Instant
 from tidegate.store.port import Store
 
-# A decision is used again for so long, if nothing was written to its partition meanwhile.
-SHARED = Duration(SECOND)
-# Of more partitions than these, a list shows each as it was at most `SHARED` ago.
+# Of more partitions than these, a list shows each as it was at most a second ago.
 FEW = 20
 
+T = TypeVar("T")
 RulesOf = Callable[[str], Rules[Any, Any, Any]]
 """The rules of a partition, by its name."""
-
-
-class KeptStates:
-    """States of partitions and the book of brakes; what is read again is only what was added."""
-
-    def __init__(
-        self,
-        store: Store,
-        book: BrakeBook | None = None,
-        states: "OtherStates | PastStates | None" = None,
-    ) -> None:
-        """`book` and `states`: those of another moment; None: those of now."""
-        self.book = book or BrakeBook(store)
-        self.states = states or OtherStates(store)
-        # By partition: the ends of its chain and of that of brakes, what was decided, and when.
-        self.decided: dict[str, tuple[tuple[int, int], Decision | None, Instant]] = {}
 
 
 class Journals:
@@ -95,6 +77,11 @@ class Journals:
     @cached_property
     def _leases(self) -> dict[str, KeptLease]:
         return self.store.leases()
+
+    @cached_property
+    def _brakes(self) -> Brakes:
+        """All brakes there are, without claims."""
+        return self.book.read(self.now)
 
     def unknown(self) -> tuple[str, ...]:
         """Partitions whose entries of this moment were dropped: none, if it is now."""
@@ -210,7 +197,8 @@ class Journals:
 
     def names(self, kind: str = "") -> list[str]:
         """The partitions there are, of one kind or of all."""
-        every = (each for each in self.store.partitions() if self._is_shown(each))
+        there = self.store.partitions() if self._heads is None else self._heads
+        every = (each for each in there if self._is_shown(each))
         return [each for each in every if not kind or kind_word(each) == kind]
 
     def read(self, partition: str, *, listed: bool = False) -> Decision | None:
@@ -223,39 +211,44 @@ class Journals:
     def _any(self, partition: str, listed: bool = False) -> Decision | None:
         if self._known is not None and partition in self._known:
             return self._known[partition]
-        ends = self._ends(partition)
-        found = self._before(partition, ends, listed)
-        if found is not None:
-            if not listed:
-                self._keep(partition, found)
-            return found
-        rules = self.rules_of(partition)
-        found = self._decided(partition, rules, self._kept.states.of(rules)(partition))
-        self._keep(partition, found)
-        if ends is not None:
-            self._kept.decided[partition] = (ends, found, self.now)
-        return found
+        seq, kept = self._before(partition, listed)
+        if kept is None or not kept.is_fresh(self.now):
+            return self._renewed(partition, seq, kept)
+        if self._known is not None and kept.seq == seq:
+            self._known[partition] = kept.found
+        return kept.found
 
-    def _before(
-        self, partition: str, ends: tuple[int, int] | None, listed: bool
+    def _before(self, partition: str, listed: bool) -> tuple[int | None, KeptDecision | None]:
+        """The end of its chain, if it is known; what was decided before, if that counts."""
+        if self._heads is None:
+            return None, None
+        seq = self._heads.get(partition, 0)
+        return seq, self._kept.known(partition, seq, self._brakes, self.now, listed)
+
+    def _renewed(
+        self, partition: str, seq: int | None, kept: KeptDecision | None
     ) -> Decision | None:
-        """What was decided a moment ago, if it can be used again."""
-        known = self._kept.decided.get(partition)
-        if ends is None or known is None:
-            return None
-        (seq, brakes), found, at = known
-        same = brakes == ends[1] and (listed or seq == ends[0])
-        return found if same and 0 <= self.now - at < SHARED else None
-
-    def _keep(self, partition: str, found: Decision | None) -> None:
+        found = self._again(partition, kept) or self._afresh(partition, seq)
         if self._known is not None:
             self._known[partition] = found
+        return found
 
-    def _ends(self, partition: str) -> tuple[int, int] | None:
-        """The ends of the chains that a decision rests on; None: they are not known."""
-        if self._heads is None:
+    def _again(self, partition: str, kept: KeptDecision | None) -> Decision | None:
+        """What was decided before, if it is the same now; None: it has to be decided."""
+        attended = None if kept is None else self.attendance(partition)
+        if kept is None or kept.found is None or attended is None or not kept.holds(attended.at):
             return None
-        return self._heads.get(partition, 0), self._heads.get(BRAKES, 0)
+        found = dataclasses.replace(kept.found, now=attended.at, worker=attended.worker)
+        self._kept.keep(partition, dataclasses.replace(kept, found=found, at=self.now))
+        return found
+
+    def _afresh(self, partition: str, seq: int | None) -> Decision | None:
+        rules = self.rules_of(partition)
+        found, alone = self._made(partition, rules, self._kept.states.of(rules)(partition))
+        if seq is not None:
+            kept = KeptDecision(seq, self._brakes, found, self.now, alone)
+            self._kept.keep(partition, kept)
+        return found
 
     def supposing(self, one: Decision, fact: Fact, actor: str) -> Decision | None:
         """The same partition as it would be with one more fact."""
@@ -273,22 +266,50 @@ class Journals:
         return found
 
     def _decided(self, partition: str, rules: Rules[Any, Any, Any], state: Any) -> Decision | None:
+        return self._made(partition, rules, state)[0]
+
+    def _made(
+        self, partition: str, rules: Rules[Any, Any, Any], state: Any
+    ) -> tuple[Decision | None, bool]:
+        """A decision, and whether it rests on nothing but its own state, brakes and the clock."""
         attended = self.attendance(partition)
         now = attended.at
         brakes = self.book.seen(partition, rules.under_way(state), now)
-        world = rules.world(state, brakes, now, self._kept.states.of(rules))
+        asked: list[str] = []
+        others = self._kept.states.of(rules)
+
+        def other(name: str) -> Any:
+            asked.append(name)
+            return others(name)
+
+        world = rules.world(state, brakes, now, other)
         if world is None:
-            return None
+            return None, False
         plan = rules.decide(world, now)
-        return Decision(partition, rules, state, world, plan, now, attended.worker)
+        shares = brakes.budgets or brakes.mutexes or brakes.health or brakes.claims
+        alone = not asked and not shares
+        return Decision(partition, rules, state, world, plan, now, attended.worker), alone
+
+    def once(self, one: Decision, make: Callable[[], T]) -> T:
+        """What is made of a decision, and is the same for all that ask for it."""
+        return self._kept.once(one, make)
 
     def all(self, kind: str = "") -> Iterator[Decision]:
         """Every partition of which something is known."""
         names = self.names(kind)
+        self._kept.listed_at = self.now
         for name in names:
             found = self.read(name, listed=len(names) > FEW)
             if found is not None:
                 yield found
+
+    def aging(self) -> Iterator[Decision]:
+        """Those of which what was decided is soon too old for a list, decided again."""
+        for name in self.names():
+            if self._kept.is_aging(name, self.now):
+                found = self._renewed(name, *self._before(name, False))
+                if found is not None:
+                    yield found
 
     def find(self, name: str) -> Decision:
         """One partition, by its name with or without its kind; NotFoundError names the nearest."""

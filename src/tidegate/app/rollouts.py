@@ -8,7 +8,6 @@ from tidegate.app.documents import (
     HistoryEntry,
     PlannedClaim,
     RolloutDetails,
-    RolloutItem,
     RolloutList,
     StatusReport,
     TargetDetails,
@@ -19,26 +18,20 @@ from tidegate.app.documents import (
 from tidegate.app.journals import Decision, Journals, target_of
 from tidegate.app.when import expected_in
 from tidegate.app.workers import PartitionWorker
-from tidegate.explain.view import PartitionView, TargetRow
+from tidegate.explain.view import PartitionView
 from tidegate.gates.scope import kind_word
 from tidegate.journal.chain import JournalEntry
 from tidegate.journal.fact import UnknownFactError
-from tidegate.model.errors import NotFoundError
+from tidegate.model.errors import NotFoundError, StaleError
 from tidegate.model.problem import nearest
-from tidegate.model.reason import Gate, Outcome
 from tidegate.model.target import bare
 from tidegate.model.time import format_instant
-from tidegate.model.verdict import Verdict
+from tidegate.store.port import Store
 
 # How many entries of its journal `show` ends with.
 HISTORY = 10
-_MOVING = ("Updating", "Soaking")
-FAILED = ("Failed", "No answer")
-DONE = ("Done", "Ignored", "Joined later", "Pinned")
-# A target that waits at one of these is held: a brake covers it.
-_BRAKES = frozenset((Gate.HOLD, Gate.FREEZE, Gate.BLOCK, Gate.PIN))
-# What `pause` and `abort` shut is stopped, and not held.
-_STOPS = frozenset((Gate.RUNNING,))
+# How many are read at first, and then twice as many.
+TAIL = 50
 
 
 def status(journals: Journals) -> StatusReport:
@@ -50,10 +43,10 @@ def status(journals: Journals) -> StatusReport:
     for one in journals.all():
         view = one.view
         workers.append(one.worker)
-        kinds.setdefault(one.kind, Counter()).update(_counts(view, one.worker))
+        kinds.setdefault(one.kind, Counter()).update(one.counts)
         needs["approvals"] += len(view.needs.approvals)
         needs["failures"] += len(view.needs.failures)
-        holds |= _holds(view)
+        holds |= one.holds
         if view.needs.mistakes:
             needs["mistakes in labels"] += len(view.needs.mistakes)
         if one.worker.leader is not None and one.worker.stale:
@@ -73,105 +66,40 @@ def status(journals: Journals) -> StatusReport:
     )
 
 
-def _counts(view: PartitionView, worker: PartitionWorker) -> Counter[str]:
-    words = ("moving", "waiting", "done", "failed", "held", "stopped")
-    counts: Counter[str] = Counter({"rollouts": 1, **dict.fromkeys(words, 0)})
-    for each in view.targets:
-        if each.state in FAILED:
-            counts["failed"] += 1
-        # What may start, and is started by no worker, does not move.
-        elif each.state in _MOVING or (each.starts and worker.moves):
-            counts["moving"] += 1
-        elif each.state in DONE:
-            counts["done"] += 1
-        else:
-            counts["waiting"] += 1
-            counts["held"] += is_held(each)
-            counts["stopped"] += is_stopped(each)
-    return counts
-
-
-def is_held(row: TargetRow) -> bool:
-    """Whether a brake covers a target that waits."""
-    return _is_shut(_first(row), _BRAKES)
-
-
-def is_stopped(row: TargetRow) -> bool:
-    """Whether a target waits because a person paused or ended its rollout."""
-    return _is_shut(_first(row), _STOPS)
-
-
-def look_of(row: TargetRow, *, moves: bool) -> str:
-    """What a target is drawn as; `moves`: a worker starts what may start."""
-    if row.state in FAILED:
-        return "failed"
-    if row.state == "Soaking":
-        return "soaking"
-    if row.state in _MOVING or (row.starts and moves):
-        return "moving"
-    if row.state in DONE:
-        return "done" if row.state == "Done" else "ignored"
-    return "held" if is_held(row) else "stopped" if is_stopped(row) else "waiting"
-
-
-def _first(row: TargetRow) -> tuple[Verdict, ...]:
-    return row.options[0].verdicts if row.options else ()
-
-
-def _holds(view: PartitionView) -> set[str]:
-    """The holds that keep something waiting, by name: only a person removes them."""
-    said = {
-        id(option.verdicts): option.verdicts
-        for each in view.targets
-        if each.waits
-        for option in each.options[:1]
-    }
-    return {
-        str(verdict.facts[0])
-        for verdicts in said.values()
-        for verdict in verdicts
-        if verdict.gate is Gate.HOLD and verdict.outcome is not Outcome.PASS
-    }
-
-
-def _is_shut(verdicts: tuple[Verdict, ...], gates: frozenset[Gate]) -> bool:
-    """Whether one of these gates is shut."""
-    return any(each.gate in gates and each.outcome is not Outcome.PASS for each in verdicts)
-
-
 def rollout_list(journals: Journals, name: str = "", kind: str = "") -> RolloutList:
     """What is going out, of every kind or of one."""
     found = [journals.find(name)] if name else list(journals.all(kind))
     unseen = [] if name else journals.unseen
     return RolloutList(
-        items=tuple(rollout_item(each) for each in found),
+        items=tuple(each.item for each in found),
         unseen=tuple(each for each in unseen if kind in ("", kind_word(each.partition))),
         unknown=tuple(each for each in journals.unknown() if kind in ("", kind_word(each))),
-    )
-
-
-def rollout_item(one: Decision) -> RolloutItem:
-    """One partition, in a list."""
-    view = one.view
-    return RolloutItem(
-        id=one.partition,
-        kind=one.kind,
-        summary=view.summary,
-        breached=view.breached,
-        recheck_after=recheck_of(view),
-        revision=view.revision,
-        counts=dict(view.states()),
-        groups=tuple(group_part(each) for each in view.groups),
-        more=view.more,
-        worker=one.worker,
     )
 
 
 def rollout_details(journals: Journals, name: str) -> RolloutDetails:
     """One partition in full: groups, targets, and what happened last."""
     one = journals.find(name)
-    entries = [each for each in journals.store.read(one.partition) if one.shows(each)][-HISTORY:]
+    entries = _last_shown(journals.store, one)
     return replace(_details(journals, one), history=tuple(map(_history, entries)))
+
+
+def _last_shown(store: Store, one: Decision) -> list[JournalEntry]:
+    """The last entries that are seen; a journal is read from its end, for it may be long."""
+    found: list[JournalEntry] = []
+    end, size = store.head(one.partition).seq, TAIL
+    while end > 0 and len(found) < HISTORY:
+        begin = max(0, end - size)
+        try:
+            every = list(store.read(one.partition, after=begin, limit=end - begin))
+        except StaleError:
+            break  # what is further back was compacted meanwhile
+        part = [each for each in every if each.seq <= end]
+        if not part:
+            break  # or was compacted before
+        found = [*filter(one.shows, part), *found]
+        end, size = begin, 2 * size
+    return found[-HISTORY:]
 
 
 def why(

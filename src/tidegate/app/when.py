@@ -65,6 +65,10 @@ def _veiled(dates: TargetDates, hidden: frozenset[str]) -> TargetDates:
 
 def expected_in(journals: Journals, one: Decision) -> dict[str, TargetDates]:
     """The dates of the targets of a partition, for an answer that is not about dates alone."""
+    return journals.once(one, lambda: _expected(journals, one))
+
+
+def _expected(journals: Journals, one: Decision) -> dict[str, TargetDates]:
     found = _whole_dates(journals, one, DatePace(brief=True))
     if isinstance(one, LimitedDecision) and isinstance(found, RolloutDates):
         found = limited_dates(one, found)

@@ -3,8 +3,8 @@
 import click
 from msgspec.structs import asdict
 
-from tidegate.app import rollouts as app
 from tidegate.app.documents import RolloutItem, RolloutList, StatusReport
+from tidegate.app.tally import DONE, FAILED
 from tidegate.app.text.view_text import GROUP_HEAD, TARGET_HEAD, group_rows, target_rows
 from tidegate.app.text.worker_text import WORKER_HEAD, worker_rows
 from tidegate.app.workers import trouble_lines
@@ -214,8 +214,8 @@ def _groups(one: RolloutItem) -> str:
 
 
 def _row(one: RolloutItem) -> tuple[str, ...]:
-    done = sum(one.counts.get(word, 0) for word in app.DONE)
-    failed = sum(one.counts.get(word, 0) for word in app.FAILED)
+    done = sum(one.counts.get(word, 0) for word in DONE)
+    failed = sum(one.counts.get(word, 0) for word in FAILED)
     recheck = None if one.worker.stale else one.recheck_after
     return (
         one.id,

@@ -1,0 +1,112 @@
+"""What a process that answers again and again keeps: states, brakes, and what was decided of them.
+
+A decision is used again until something that it rests on moves: its journal, a brake that may cover
+one of its targets, or the clock, past the moment up to which time alone changes nothing. What rests
+on more than that (places of budgets, evidence, other partitions) is decided again after a second.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TypeVar, cast
+
+from tidegate.app.decision import Decision
+from tidegate.engine.brakes.book import BrakeBook
+from tidegate.engine.others import OtherStates
+from tidegate.engine.past.states import PastStates
+from tidegate.gates.brakes import Brakes, touches
+from tidegate.gates.scope import kind_of
+from tidegate.model.time import SECOND, Duration, Instant
+from tidegate.store.port import Store
+
+T = TypeVar("T")
+# A decision is used again for so long, if nothing was written to its partition meanwhile.
+SHARED = Duration(SECOND)
+
+
+@dataclass(frozen=True)
+class KeptDecision:
+    """What was decided of a partition, and what it rests on."""
+
+    # The end of its chain, and all brakes there were.
+    seq: int
+    brakes: Brakes
+    # None: nothing was known of it.
+    found: Decision | None
+    at: Instant
+    # Whether it rests on nothing but its own chain, brakes and the clock.
+    alone: bool
+
+    def is_fresh(self, now: Instant) -> bool:
+        """Whether it is of this second."""
+        return 0 <= now - self.at < SHARED
+
+    def holds(self, at: Instant) -> bool:
+        """Whether the same would be decided for a later moment."""
+        one = self.found
+        if one is None or not self.alone:
+            return False
+        recheck = one.view.recheck_at
+        return one.now <= at and (recheck is None or at < recheck)
+
+
+class KeptStates:
+    """States of partitions and the book of brakes; what is read again is only what was added."""
+
+    def __init__(
+        self,
+        store: Store,
+        book: BrakeBook | None = None,
+        states: "OtherStates | PastStates | None" = None,
+    ) -> None:
+        """`book` and `states`: those of another moment; None: those of now."""
+        self.book = book or BrakeBook(store)
+        self.states = states or OtherStates(store)
+        # When all partitions were last asked for.
+        self.listed_at = Instant(0)
+        self._decided: dict[str, KeptDecision] = {}
+        self._made: dict[str, tuple[Decision, object]] = {}
+
+    def keep(self, partition: str, known: KeptDecision) -> None:
+        """Remember what was decided of a partition."""
+        self._decided[partition] = known
+
+    def forget(self, partition: str) -> None:
+        """It was written to by a caller, who is to see it in every list."""
+        self._decided.pop(partition, None)
+
+    def is_aging(self, partition: str, now: Instant) -> bool:
+        """Whether what was decided of a partition is soon too old for a list."""
+        known = self._decided.get(partition)
+        return known is None or not 0 <= now - known.at < SHARED // 2
+
+    def known(
+        self, partition: str, seq: int, brakes: Brakes, now: Instant, listed: bool
+    ) -> KeptDecision | None:
+        """What was decided of a partition up to this entry; None: it has to be decided again.
+
+        `brakes`: all there are. `listed`: it is one of many, and may be as it was a second ago.
+        """
+        known = self._decided.get(partition)
+        if known is None or (known.seq != seq and not (listed and known.is_fresh(now))):
+            return None
+        if known.brakes is brakes:
+            return known
+        if known.found is None or _is_touched(known.found, known.brakes, brakes):
+            return None
+        known = self._decided[partition] = replace(known, brakes=brakes)
+        return known
+
+    def once(self, one: Decision, make: Callable[[], T]) -> T:
+        """What is made of a decision, and is the same for all that ask for it."""
+        made = self._made.get(one.partition)
+        if made is not None and made[0] is one:
+            return cast(T, made[1])
+        fresh = make()
+        self._made[one.partition] = (one, fresh)
+        return fresh
+
+
+def _is_touched(one: Decision, before: Brakes, after: Brakes) -> bool:
+    """Whether brakes that were set or lifted since may say something of its targets."""
+    names = one.rules.named(one.state)
+    return touches(before, after, kind_of(one.partition), names, one.rules.labels(one.state))
