@@ -16,6 +16,10 @@ OF    := --integration terraform-resources --environment app-interface-productio
 REHEARSE := $(BIN)/tidegate simulate examples/app-interface --behaviour examples/behaviour.yaml
 DEMO  := $(REHEARSE) $(OF) --image superdangerous --story --pace 600 --why app-sre
 POLICIES := $(BIN)/tidegate simulate policies examples/policies.yaml --why prod-07
+LIVE := $(BIN)/tidegate simulate page $(foreach each,payments search edge,--scenario examples/demo/$(each).yaml) \
+    --upgrades examples/fortnight.yaml --policies examples/demo/policies.yaml --brakes examples/demo/brakes.yaml \
+    --bundle examples/app-interface $(OF) --image superdangerous --image f929a38 --behaviour examples/demo/behaviour.yaml \
+    --promotions build/demo
 FORTNIGHT := $(BIN)/tidegate simulate upgrades examples/fortnight.yaml --save demo.world.json
 
 .DEFAULT_GOAL := help
@@ -24,7 +28,8 @@ FORTNIGHT := $(BIN)/tidegate simulate upgrades examples/fortnight.yaml --save de
 
 define HELP
 make setup   install Tidegate and its tools into $(VENV) (the other targets do it by themselves)
-make demo    simulated fleets, what changes on them, and why each target waits: nothing leaves this machine
+make demo    the page over simulated fleets that live at speed; nothing leaves this machine
+             ARGS=--headless tells it as text, as it does where there is no terminal
 make test    every test but the end-to-end ones        ARGS="-k soak"
 make check   formatting, lint, types, layers
 make bench   how fast it decides                       ARGS=...
@@ -74,16 +79,16 @@ $(READY): requirements/uv.txt requirements/dev.txt pyproject.toml
 setup: $(READY)
 	@:
 
-# One story in three parts; the last ends with what to paste about it, and here is one about the
-# first.
+# The page, for people at a terminal. Without one, or with --headless: one story in three parts; the
+# last ends with what to paste about it, and here is one about the first.
 demo: $(READY)
-	@echo '25 accounts, 40 clusters, 12 integrations, simulated · 1 s = 10 min · nothing leaves this machine'
-	@$(DEMO)
-	@echo
-	@$(POLICIES) --pace 3600
-	@echo
-	@$(FORTNIGHT) --pace 86400
-	@printf '  %s \\\n    %s\n' '$(REHEARSE)' '$(OF) --image f929a38 --svg demo.svg'
+	@if [ -t 1 ] && [ -z '$(filter --headless,$(ARGS))' ]; then $(PAGE); else $(STORY); fi
+
+PAGE = rm -rf build/demo && $(BIN)/python examples/promotion.py build/demo >/dev/null && exec $(LIVE) $(ARGS)
+STORY = \
+	echo '25 accounts, 40 clusters, 12 integrations, simulated · 1 s = 10 min · nothing leaves this machine' \
+	&& $(DEMO) && echo && $(POLICIES) --pace 3600 && echo && $(FORTNIGHT) --pace 86400 \
+	&& printf '  %s \\\n    %s\n' '$(REHEARSE)' '$(OF) --image f929a38 --svg demo.svg'
 
 # One process more than there are cores: tests wait a quarter of their time, for servers and for git.
 # Bytecode is written even where a shell forbids it: every process reads thousands of modules.

@@ -91,6 +91,7 @@ def make_source(folder: Path) -> list[str]:
         versions.append(git(folder, "rev-parse", "HEAD"))
     bare = folder.with_suffix(".git")
     git(folder.parent, "clone", "-q", "--bare", str(folder), str(bare))
+    follow(folder, bare, "master", ANN)
     return versions
 
 
@@ -105,14 +106,20 @@ def make_bundle(folder: Path, production: str, stage: str) -> Path:
     git(folder, "commit", "-q", "-m", "everything", author=KIM, at="2026-11-10T10:00:00+00:00")
     bare = folder.with_suffix(".git")
     git(folder.parent, "clone", "-q", "--bare", str(folder), str(bare))
-    git(folder, "remote", "add", "origin", str(bare.resolve()))
-    git(folder, "fetch", "-q", "origin")
-    git(folder, "remote", "set-head", "origin", "main")
-    git(folder, "branch", "-q", "--set-upstream-to=origin/main", "main")
-    git(folder, "config", "user.name", "Ann Archer")
-    git(folder, "config", "user.email", "ann@example.com")
+    follow(folder, bare, "main", ANN)
     (folder / ".git" / "info" / "exclude").write_text("tidegate.yaml\ntidegate.db*\n")
     return bare
+
+
+def follow(folder: Path, bare: Path, branch: str, author: str) -> None:
+    """Make a folder a clone of a bare repository, in which one person works."""
+    git(folder, "remote", "add", "origin", str(bare.resolve()))
+    git(folder, "fetch", "-q", "origin")
+    git(folder, "remote", "set-head", "origin", branch)
+    git(folder, "branch", "-q", f"--set-upstream-to=origin/{branch}", branch)
+    name, _, email = author.rstrip(">").partition(" <")
+    git(folder, "config", "user.name", name)
+    git(folder, "config", "user.email", email)
 
 
 def bundle_files(production: str, stage: str) -> list[tuple[str, str]]:

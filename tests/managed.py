@@ -12,13 +12,13 @@ import msgspec
 import yaml
 
 from tests.patience import ended, happened
-from tidegate.kinds.upgrades.ocm.simulated.clock import SimulatedClock
 from tidegate.kinds.upgrades.ocm.simulated.faults import FaultDraw, OcmFaults
 from tidegate.kinds.upgrades.ocm.simulated.server import ManagerServer
 from tidegate.kinds.upgrades.ocm.simulated.start import found
 from tidegate.kinds.upgrades.ocm.simulated.tokens import Tokens
 from tidegate.kinds.upgrades.ocm.simulated.world_doc import read_world
 from tidegate.machine.system_clock import SystemClock
+from tidegate.simulation.fast_loop import SimulatedClock
 
 EXAMPLE = Path(__file__).parents[1] / "examples/ocm.yaml"
 NOW = "2026-03-02T08:00:00Z"

@@ -21,7 +21,6 @@ from tidegate.kinds.upgrades.cli.managers import (
     service_of,
 )
 from tidegate.kinds.upgrades.core.service import Credentials, OcmEnvironment, Registration
-from tidegate.kinds.upgrades.ocm.simulated.clock import SimulatedClock
 from tidegate.kinds.upgrades.ocm.simulated.faults import FaultDraw, OcmFaults
 from tidegate.kinds.upgrades.ocm.simulated.server import ManagerServer
 from tidegate.kinds.upgrades.ocm.simulated.start import found
@@ -30,6 +29,7 @@ from tidegate.kinds.upgrades.ocm.simulated.world_doc import CredentialDoc, read_
 from tidegate.machine.system_clock import SystemClock
 from tidegate.model.errors import OutsideError, UserError
 from tidegate.settings.settings import Settings, load, shown
+from tidegate.simulation.fast_loop import SimulatedClock
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 WHO = (

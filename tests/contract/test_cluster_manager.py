@@ -22,7 +22,6 @@ from tidegate.kinds.upgrades.ocm.client.token import (
 )
 from tidegate.kinds.upgrades.ocm.documents import LogEntry
 from tidegate.kinds.upgrades.ocm.port import LabelOwner, LabelType, OcmRefusedError, Upgradable
-from tidegate.kinds.upgrades.ocm.simulated.clock import SimulatedClock
 from tidegate.kinds.upgrades.ocm.simulated.faults import FaultDraw, OcmFault, OcmFaults
 from tidegate.kinds.upgrades.ocm.simulated.server import ManagerServer
 from tidegate.kinds.upgrades.ocm.simulated.start import found
@@ -31,6 +30,7 @@ from tidegate.kinds.upgrades.ocm.simulated.world_doc import read_world
 from tidegate.machine.system_clock import SystemClock
 from tidegate.model.errors import OutsideError
 from tidegate.model.time import format_instant, parse_duration
+from tidegate.simulation.fast_loop import SimulatedClock
 
 PREFIX = "sre-capabilities.aus."
 # Everything goes wrong, and passes at once.

@@ -21,7 +21,6 @@ from tidegate.kinds.upgrades.ocm.port import (
     OcmRefusedError,
     Upgradable,
 )
-from tidegate.kinds.upgrades.ocm.simulated.clock import SimulatedClock
 from tidegate.kinds.upgrades.ocm.simulated.faults import FaultDraw, OcmFault, OcmFaults
 from tidegate.kinds.upgrades.ocm.simulated.port import SimulatedClusters
 from tidegate.kinds.upgrades.ocm.simulated.server import ManagerServer
@@ -32,6 +31,7 @@ from tidegate.kinds.upgrades.ocm.simulated.world_doc import read_world
 from tidegate.machine.system_clock import SystemClock
 from tidegate.model.errors import OutsideError
 from tidegate.model.time import Instant, format_instant, parse_duration, parse_instant
+from tidegate.simulation.fast_loop import SimulatedClock
 from tidegate.simulation.virtual_loop import VirtualClock, VirtualLoop, run_virtually
 
 PREFIX = "sre-capabilities.aus."

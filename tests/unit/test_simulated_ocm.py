@@ -7,12 +7,12 @@ import msgspec
 import pytest
 
 from tidegate.kinds.upgrades.ocm.simulated.answers import OcmCall
-from tidegate.kinds.upgrades.ocm.simulated.clock import moved
 from tidegate.kinds.upgrades.ocm.simulated.faults import FaultDraw, OcmFault, OcmFaults
 from tidegate.kinds.upgrades.ocm.simulated.requests import answer
 from tidegate.kinds.upgrades.ocm.simulated.search import SearchError, compile_search
 from tidegate.kinds.upgrades.ocm.simulated.start import found
 from tidegate.kinds.upgrades.ocm.simulated.world_doc import narrowed, read_world
+from tidegate.kinds.upgrades.ocm.simulated.world_shift import moved
 from tidegate.model.errors import UserError
 from tidegate.model.time import Instant, format_instant, parse_duration, parse_instant
 

@@ -73,7 +73,7 @@ class Api:
         self._description = openapi(questions, acts, BASE, version)
         self._streams = Streams(live.archive)
         self._refresh = Refresh(live)
-        self._browser = BrowserLogin(live.archive, lambda: live.now, login, self._problem)
+        self.browser = BrowserLogin(live.archive, login, self._problem)
 
     def close(self) -> None:
         """End every stream."""
@@ -88,7 +88,7 @@ class Api:
         """All of them, for Starlette."""
         found: list[BaseRoute] = [
             Route("/openapi.json", self._described),
-            *self._browser.routes(),
+            *self.browser.routes(),
             *(Route(_path(each.path), self._asking(each)) for each in self._questions),
             *(Route(_path(each.path), self._acting(each), methods=["POST"]) for each in self._acts),
             Route(f"{BASE}/watch/{{name:path}}", self._watching),

@@ -60,9 +60,13 @@ class Frame(msgspec.Struct, frozen=True):
     # What links add to stay at that moment: behind a path, and behind a query.
     kept: str = ""
     also: str = ""
+    # What is said of the time that is shown; empty: it is the time of the machine.
+    note: str = ""
 
 
-def frame(journals: Journals, caller: Caller, here: str, then: PastBar | None = None) -> Frame:
+def frame(
+    journals: Journals, caller: Caller, here: str, then: PastBar | None = None, note: str = ""
+) -> Frame:
     """The header, at the moment of the journals; `then`: that of the past."""
     banner = tuple(each for each in brake_lines(journals, *_SHOWN) if each.in_force)
     shown = format_second(journals.now)
@@ -77,6 +81,7 @@ def frame(journals: Journals, caller: Caller, here: str, then: PastBar | None = 
         then=then,
         kept="" if then is None else f"?{then.query}",
         also="" if then is None else f"&{then.query}",
+        note=note,
     )
 
 

@@ -56,8 +56,11 @@ class ServicePages:
         login: Login,
         acts: Sequence[ActRoute],
         refused: Refused | None = None,
+        note: str = "",
     ) -> None:
         self._live = live
+        # What every page says of its time; empty: it is the time of the machine.
+        self._note = note
         self._login = login
         self._sheets = Sheets(Recorder(live, SeenPlans()), acts)
         self._refused = refused
@@ -129,11 +132,11 @@ class ServicePages:
     ) -> Frame:
         """The header of a screen that may show the past; of one rollout, steps are its own."""
         if not isinstance(journals, PastJournals):
-            return frame(journals, caller, here)
+            return frame(journals, caller, here, note=self._note)
         then = self._live.ask(
             lambda now: past_bar(request, journals, seen_by(caller, now), rollout)
         )
-        return frame(journals, caller, here, then)
+        return frame(journals, caller, here, then, self._note)
 
     async def _reader(self, request: Request) -> Caller:
         caller = await self._login.caller(request)
@@ -205,7 +208,7 @@ class ServicePages:
         kind = request.url.path.strip("/")
         ask = RouteQuestion(journals, journals, self._live.archive, caller, "", NoQuery())
         tables, notes = kind_tables(ask, kind)
-        header = frame(journals, caller, kind)
+        header = self._frame(request, caller, journals, kind)
         return html("kind.html", frame=header, kind=kind, tables=tables, notes=notes)
 
     def _when(self, request: Request, caller: Caller, journals: Journals) -> Response:
@@ -220,7 +223,7 @@ class ServicePages:
             told = f"{found.apply_time}, {found.apply_time_from}"
         return html(
             "when.html",
-            frame=frame(journals, caller, ""),
+            frame=self._frame(request, caller, journals, ""),
             rollout=one.partition,
             dated=isinstance(found, RolloutDates),
             rows=rows[:ROWS_SHOWN],
@@ -230,7 +233,7 @@ class ServicePages:
             no_dates=WORDS["no_dates"].format(name=one.partition),
         )
 
-    def _brakes(self, _: Request, caller: Caller, journals: Journals) -> Response:
+    def _brakes(self, request: Request, caller: Caller, journals: Journals) -> Response:
         lines = brake_lines(journals, "hold", "freeze", "block", "expedite")
         sections = [
             ("in_force", [each for each in lines if each.in_force]),
@@ -240,7 +243,7 @@ class ServicePages:
         offers = {f"{each.brake} {each.name}": lift_offer(caller, each) for each in lines}
         return html(
             "brakes.html",
-            frame=frame(journals, caller, "brakes"),
+            frame=self._frame(request, caller, journals, "brakes"),
             sections=sections,
             offers=offers,
             hold=offer(caller, "hold", "", "", Right.OPERATE, None),
@@ -256,7 +259,7 @@ class ServicePages:
         rows = newest_entries(self._live.archive, journals, wanted, params.get("rollout", ""))
         return html(
             "journal.html",
-            frame=frame(journals, caller, "journal"),
+            frame=self._frame(request, caller, journals, "journal"),
             rows=rows,
             names=journals.names(),
             asked={each: params.get(each, "") for each in ("rollout", "actor", "target", "gate")},
@@ -266,7 +269,9 @@ class ServicePages:
     def _entry(self, request: Request, caller: Caller, journals: Journals) -> Response:
         params = request.path_params
         found = entry_page(self._live.archive, journals, params["name"], params["seq"])
-        return html("entry.html", frame=frame(journals, caller, "journal"), page=found)
+        return html(
+            "entry.html", frame=self._frame(request, caller, journals, "journal"), page=found
+        )
 
     async def _sheet(self, request: Request) -> Response:
         caller, verb = await self._reader(request), self._verb(request)
@@ -303,7 +308,7 @@ class ServicePages:
 
         def ask(journals: Journals) -> Response:
             seen = seen_by(caller, journals)
-            context: dict[str, Any] = {"frame": frame(seen, caller, "")}
+            context: dict[str, Any] = {"frame": self._frame(request, caller, seen, "")}
             if isinstance(found, ActDone):
                 context["done"] = found
                 return html("done_part.html" if _is_part(request) else "done.html", **context)

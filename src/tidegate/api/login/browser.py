@@ -46,12 +46,10 @@ class BrowserLogin:
     def __init__(
         self,
         store: Store,
-        now: Callable[[], Instant],
         login: Login,
         problem: Callable[[Request, TidegateError], Response],
     ) -> None:
         self._store = store
-        self._now = now
         self._login = login
         self._problem = problem
         self._finishing = asyncio.Semaphore(FINISHES_MAX)
@@ -121,7 +119,7 @@ class BrowserLogin:
                 begun.verifier,
             )
             known = await issuer.identity(given.id_token, nonce=begun.nonce)
-        cookie, now = _new_cookie(), self._now()
+        cookie, now = _new_cookie(), self._login.now
         fact = SessionStarted(
             hash=hash_of(cookie),
             issuer=known.issuer,
@@ -143,11 +141,15 @@ class BrowserLogin:
         sent = await form_fields(request)
         token, back = sent.get("token", "").strip(), _local(sent.get("next", "/"))
         try:
-            found = await self._login.by_token(token)
+            return await self.begin_session(request, token, back)
         except RequestError:
             self._problem(request, unknown_caller("the token is unknown, expired or revoked"))
             return RedirectResponse(f"/login?{urlencode({'wrong': '1', 'next': back})}", 303)
-        cookie, now = _new_cookie(), self._now()
+
+    async def begin_session(self, request: Request, token: str, back: str) -> Response:
+        """A session for a token of ours, and where to go; RequestError 401 if it does not work."""
+        found = await self._login.by_token(token)
+        cookie, now = _new_cookie(), self._login.now
         fact = SessionStarted(
             hash=hash_of(cookie),
             issuer="",
@@ -168,7 +170,7 @@ class BrowserLogin:
         self._set(answer, self._login.cookie, "", 0)
         if not cookie:
             return answer
-        now = self._now()
+        now = self._login.now
         found = await asyncio.to_thread(self._login.book.by_session, cookie, now)
         if found is not None:
             await self._login.by_session(request, cookie)  # another page must not log out

@@ -68,6 +68,11 @@ class Login:
         safe = oidc is not None and oidc.url.startswith("https://")
         return "__Host-tidegate-session" if safe else "tidegate-session"
 
+    @property
+    def now(self) -> Instant:
+        """The time by which logins begin and end."""
+        return self._clock.now()
+
     async def close(self) -> None:
         """Close the connections to the cluster."""
         if self._reviews is not None:

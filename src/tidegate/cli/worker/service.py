@@ -17,6 +17,7 @@ from tidegate.app.access.policy import load_policy
 from tidegate.app.access.tokens import TokenRequest, create_token, token_list
 from tidegate.cli.access.tokens import random_token
 from tidegate.kind_table import rules_of
+from tidegate.machine.clock import Clock
 from tidegate.model.errors import OutsideError, UserError
 from tidegate.model.problem import Problem
 from tidegate.oidc.issuer import Issuer
@@ -30,10 +31,18 @@ _SUFFIX = ".admin-token"
 
 
 def make_service(
-    archive: Archive, policy: AccessPolicy, refused: Refused
+    archive: Archive,
+    policy: AccessPolicy,
+    refused: Refused,
+    time: Clock | None = None,
+    note: str = "",
 ) -> tuple[Api, ServicePages]:
-    """Everything that is asked and done over HTTP: by programs, and by people on the page."""
-    live = LiveJournals(archive, rules_of, clock())
+    """Everything that is asked and done over HTTP: by programs, and by people on the page.
+
+    `time` is the clock of the fleets, if it is not that of this machine, and `note` says so on
+    every page; logins begin and end by that of the machine.
+    """
+    live = LiveJournals(archive, rules_of, time or clock())
     issuer = None if policy.oidc is None else Issuer(policy.oidc.settings, clock())
     account = policy.kubernetes
     reviews = None
@@ -41,7 +50,7 @@ def make_service(
         reviews = token_reviews(account.context or None, account.kubeconfig or None)
     login = Login(archive, clock(), policy, issuer, reviews)
     api = Api(live, login, QUESTIONS, ACTS, __version__, refused)
-    return api, ServicePages(live, login, ACTS, refused)
+    return api, ServicePages(live, login, ACTS, refused, note)
 
 
 def access_policy(settings: Settings) -> AccessPolicy:
@@ -75,8 +84,7 @@ def first_token(archive: Archive, settings: Settings) -> str:
     The file is made for its owner alone, before the token is recorded: a token that cannot be
     written down would be lost.
     """
-    now = clock().now()
-    if token_list(archive, now).items:
+    if token_list(archive, clock().now()).items:
         return ""
     path = admin_file(settings)
     if path is None:
@@ -96,9 +104,20 @@ def first_token(archive: Archive, settings: Settings) -> str:
         raise OutsideError(f"{path}: {(error.strerror or str(error)).lower()}") from None
     with os.fdopen(handle, "w") as file:
         file.write(token + "\n")
-    request = TokenRequest(name=ADMIN, role=Role.ADMIN, reason="the first start of the service")
-    create_token(archive, request, token, now, "tidegate")
+    _record_admin(archive, token)
     return f"the admin token is in {path}"
+
+
+def new_admin(archive: Archive) -> str:
+    """An admin token that is written nowhere, for a service of this process alone."""
+    token = random_token()
+    _record_admin(archive, token)
+    return token
+
+
+def _record_admin(archive: Archive, token: str) -> None:
+    request = TokenRequest(name=ADMIN, role=Role.ADMIN, reason="the first start of the service")
+    create_token(archive, request, token, clock().now(), "tidegate")
 
 
 def admin_file(settings: Settings) -> Path | None:

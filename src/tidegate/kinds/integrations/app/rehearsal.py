@@ -16,10 +16,10 @@ from tidegate.engine.execute import Executor, Limits
 from tidegate.engine.round import RoundResult
 from tidegate.engine.worker import Worker, WorkerSettings
 from tidegate.kinds.integrations.app.estates import estate_in, with_heads
+from tidegate.kinds.integrations.app.life import StagedEstate, with_image
 from tidegate.kinds.integrations.core.waves.declaration import declared_of
 from tidegate.kinds.integrations.core.waves.rules import ImageRules
 from tidegate.kinds.integrations.core.workloads.estate import (
-    Estate,
     ManagedPlace,
     Site,
     Unit,
@@ -116,17 +116,6 @@ def _wrong(what: str, remedy: str) -> UserError:
     return UserError((Problem("", what, remedy),))
 
 
-class _Estates:
-    """The estate with the new image."""
-
-    def __init__(self, place: ManagedPlace) -> None:
-        self.place = place
-
-    async def read(self) -> Estate:
-        """Everything there is."""
-        return Estate((self.place,))
-
-
 class _Rehearsal:
     def __init__(
         self,
@@ -141,9 +130,7 @@ class _Rehearsal:
     ) -> None:
         self._loop, self._old, self._rules = loop, place, rules
         self._store, self._on_error, self._on_look = store, on_error, on_look
-        spec = {**place.managed.spec, "imageRef": image}
-        managed = msgspec.structs.replace(place.managed, spec=spec)
-        self._new = msgspec.structs.replace(place, managed=managed)
+        self._new = with_image(place, image)
         self._clock = VirtualClock(loop)
         namespace = place.managed.namespace
         self._api = SimulatedApi(namespace.cluster, clock=self._clock)
@@ -177,7 +164,7 @@ class _Rehearsal:
 
     def _worker(self) -> Worker:
         fleet = IntegrationsFleet(
-            _Estates(self._new), lambda _: self._cluster, PodRuns(), self._clock, look_s=LOOK_S
+            StagedEstate(self._new), lambda _: self._cluster, PodRuns(), self._clock, look_s=LOOK_S
         )
         # No other worker is there: the lease need not be renewed between two looks.
         settings = WorkerSettings(

@@ -51,6 +51,14 @@ class RehearsalClock:
         return self.at
 
 
+def settle_at_once(hub: SimulatedHub) -> None:
+    """Have all agents of a hub answer at once: scheduler and propagator first, then they."""
+    for agent in hub.agents.values():
+        agent.delay = Duration(0)
+    hub.settle()
+    hub.settle()
+
+
 class PolicyRehearsal:
     """A simulated hub, a script, and the rounds of every policy."""
 
@@ -92,11 +100,8 @@ class PolicyRehearsal:
         await self.script.declare()
 
     def settle(self) -> None:
-        """Have agents answer at once: scheduler and propagator first, then they."""
-        for agent in self.hub.agents.values():
-            agent.delay = Duration(0)
-        self.hub.settle()
-        self.hub.settle()
+        """Have agents answer at once."""
+        settle_at_once(self.hub)
 
     async def run(self) -> None:
         """From the start to wherever nothing more happens."""

@@ -36,7 +36,7 @@ def ports_of(settings: Settings, *, fetch: bool = True) -> "PromotionPorts":
     return PromotionPorts(
         bundle=bundle,
         folder=str(folder),
-        repositories=_Repositories(fetch),
+        repositories=SourceRepositories(fetch),
         images=_Images(settings),
         reach=IntegrationReach(folder, settings),
         artifact_address=settings.source,
@@ -45,7 +45,7 @@ def ports_of(settings: Settings, *, fetch: bool = True) -> "PromotionPorts":
     )
 
 
-class _Repositories:
+class SourceRepositories:
     """Clones and mirrors; each option names another address where one does not answer."""
 
     def __init__(self, fetch: bool) -> None:

@@ -42,6 +42,10 @@ _BENEATH = " " * 8
             "tidegate.kinds.policies.cli.simulate_policies:policies",
             "Simulate policies of Open Cluster Management on a hub",
         ),
+        "page": (
+            "tidegate.cli.simulated.page:page",
+            "Serve the page over simulated fleets that live at speed",
+        ),
     },
     examples="""
     tidegate simulate rollout.yaml                    a row a group, a column a step
@@ -53,6 +57,7 @@ _BENEATH = " " * 8
     tidegate simulate upgrades examples/ocm.yaml           two weeks of upgrades
     tidegate simulate ocm examples/ocm.yaml --port 8710    an OpenShift Cluster Manager, over HTTP
     tidegate simulate policies examples/policies.yaml      revisions of policies on a hub
+    tidegate simulate page --upgrades examples/fortnight.yaml     the page, over simulated fleets
     """,
 )
 @click.argument("file")

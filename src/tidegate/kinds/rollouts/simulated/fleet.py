@@ -60,6 +60,10 @@ class FleetModel:
         """From now on the cluster neither fails nor stays silent."""
         self._mended.add(name)
 
+    def relapse(self) -> None:
+        """Clusters fail and stay silent again as their scenario says."""
+        self._mended.clear()
+
     def apply(self, name: str, revision: str, now: Instant) -> None:
         """Give a revision to a cluster; the change begins at once."""
         cluster = self.clusters[name]

@@ -30,7 +30,8 @@ Fault = Callable[[str], None]
 class _Listener:
     """A subscriber to the ends of changes: the ends to come, the first one first."""
 
-    def __init__(self) -> None:
+    def __init__(self, look_s: float) -> None:
+        self._look_s = look_s
         self.ends: list[tuple[Instant, str]] = []
         self._heard = asyncio.Event()
 
@@ -43,17 +44,18 @@ class _Listener:
     async def wait(self, now: Instant) -> None:
         """Until the first end, or until there is a new one."""
         self._heard.clear()
-        wait_s = (self.ends[0][0] - now) / SECOND if self.ends else LOOK_S
+        wait_s = (self.ends[0][0] - now) / SECOND if self.ends else self._look_s
         with suppress(TimeoutError):
-            async with asyncio.timeout(min(wait_s, LOOK_S)):
+            async with asyncio.timeout(min(wait_s, self._look_s)):
                 await self._heard.wait()
 
 
 class SimulatedFleet:
     """Simulated clusters, a set for each partition."""
 
-    def __init__(self, clock: Clock, fault: Fault | None = None) -> None:
+    def __init__(self, clock: Clock, fault: Fault | None = None, *, look_s: float = LOOK_S) -> None:
         self._clock = clock
+        self._look_s = look_s
         self._fault = fault or (lambda _: None)
         self._scenarios: dict[str, Scenario] = {}
         self._revisions: dict[str, str] = {}
@@ -73,6 +75,11 @@ class SimulatedFleet:
     def declare(self, partition: str, revision: str) -> None:
         """Declare another revision."""
         self._revisions[partition] = revision
+
+    def wake(self, partition: str) -> None:
+        """Notify listeners that something else changed."""
+        for listener in self._listeners:
+            listener.hear(self._clock.now(), partition)
 
     def is_moving(self, partition: str) -> bool:
         """Whether a change is under way that ends by itself."""
@@ -106,7 +113,7 @@ class SimulatedFleet:
 
     async def changes(self) -> AsyncIterator[str]:
         """Rollouts whose clusters end a change, at the moment they do."""
-        listener = _Listener()
+        listener = _Listener(self._look_s)
         for name, fleet in self.fleets.items():
             for cluster in fleet.clusters.values():
                 listener.hear(cluster.ends_at, name)

@@ -9,18 +9,19 @@ from tidegate.kinds.upgrades.app.read.world import FleetReading
 from tidegate.kinds.upgrades.core.explain.summary import ClusterSummary
 from tidegate.kinds.upgrades.core.explain.words import phase_word
 from tidegate.kinds.upgrades.core.service import Registration
-from tidegate.kinds.upgrades.ocm.simulated.clock import SimulatedClock, moved
 from tidegate.kinds.upgrades.ocm.simulated.faults import FaultDraw, OcmFault, OcmFaults
 from tidegate.kinds.upgrades.ocm.simulated.server import ManagerServer
 from tidegate.kinds.upgrades.ocm.simulated.start import found
 from tidegate.kinds.upgrades.ocm.simulated.tokens import Tokens
 from tidegate.kinds.upgrades.ocm.simulated.world_doc import OcmWorld, narrowed
+from tidegate.kinds.upgrades.ocm.simulated.world_shift import moved
 from tidegate.machine.clock import Clock
 from tidegate.model.document import Part
 from tidegate.model.errors import UserError
 from tidegate.model.problem import Problem, nearest_or_all
 from tidegate.model.reason import Gate
 from tidegate.model.time import SECOND, Instant
+from tidegate.simulation.fast_loop import SimulatedClock
 
 FAULT_MAX = 1000
 SOAK_DAYS = "soak-days"

@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING
 import click
 
 from tidegate.cli.shape import Command
+from tidegate.simulation.fast_loop import SPEED_MAX
 
 if TYPE_CHECKING:
     from tidegate.kinds.upgrades.ocm.simulated.faults import OcmFaults
     from tidegate.kinds.upgrades.ocm.simulated.server import ManagerServer
     from tidegate.kinds.upgrades.ocm.simulated.world_doc import OcmWorld
-
-SPEED_MAX = 100_000
 
 
 @click.command(

@@ -5,7 +5,7 @@ reported to a callback.
 """
 
 import asyncio
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import Any, TypeVar
 
 import msgspec
@@ -36,6 +36,7 @@ from tidegate.kinds.upgrades.ocm.simulated.state import OcmState
 from tidegate.kinds.upgrades.ocm.simulated.world_doc import narrowed
 from tidegate.kinds.upgrades.rules import UpgradeRules
 from tidegate.kinds.upgrades.wire.state import read_ledger
+from tidegate.machine.clock import Clock
 from tidegate.model.time import SECOND, Duration, Instant
 from tidegate.simulation.virtual_loop import VirtualLoop, run_virtually
 from tidegate.store.client.memory import MemoryStore
@@ -46,6 +47,7 @@ T = TypeVar("T")
 # How often is looked; between looks nothing is decided, so it takes as long as there are looks.
 LOOK = Duration(3600 * SECOND)
 REST_S = 30.0
+TIMEOUT_S = 300.0
 # A worker has its lease for so many looks, and renews it with each.
 LEASE_LOOKS = 3
 
@@ -78,6 +80,30 @@ def registered(world: cluster_manager_doc.OcmWorld) -> tuple[Registration, ...]:
     )
 
 
+def surveys_of(
+    ways: Mapping[str, ManagedClusters],
+    served: Sequence[Registration],
+    clock: Clock,
+    look_s: float,
+    asked: AskAlerts | None,
+    timeout_s: float = TIMEOUT_S,
+) -> Surveys:
+    """Surveys of environments, by their names, for all organisations that are served there."""
+    channels = tuple(
+        SurveyChannel(name, way, mine)
+        for name, way in ways.items()
+        if (mine := tuple(each for each in served if each.environment == name))
+    )
+    pace = SurveyPace(every_s=look_s, timeout_s=timeout_s, rest_s=min(REST_S, look_s))
+    return Surveys(channels, clock, pace, dict.fromkeys(ways, asked) if asked else {})
+
+
+def states_of(world: cluster_manager_doc.OcmWorld) -> dict[str, OcmState]:
+    """An OpenShift Cluster Manager for each environment of a world."""
+    names = dict.fromkeys(each.env for each in world.orgs)
+    return {name: found(narrowed(world, name)) for name in names}
+
+
 class Rehearsal:
     """Simulated OpenShift Cluster Managers, a journal, and workers."""
 
@@ -95,8 +121,7 @@ class Rehearsal:
         self.at = world.now
         self._loop: VirtualLoop | None = None
         self.served = tuple(served) or registered(world)
-        names = dict.fromkeys(each.env for each in world.orgs)
-        self.states: dict[str, OcmState] = {name: found(narrowed(world, name)) for name in names}
+        self.states = states_of(world)
         self.luck = luck
         self.store = store if store is not None else MemoryStore()
         self._sources = (_Standing(world),)
@@ -105,7 +130,7 @@ class Rehearsal:
         self.hear = hear
         # Called with every survey; None: nothing is.
         self.watch: Callable[[SurveyReport], None] | None = None
-        self._alerts = _alerts(world)
+        self._alerts = standing_alerts(world)
         # The source of alerts; None: there is none.
         self.ask: AskAlerts | None = self._ask_alerts
 
@@ -138,14 +163,8 @@ class Rehearsal:
     ) -> Worker:
         """One more worker; it sees the journal and the clusters through these, if any are given."""
         given = store if store is not None else self.store
-        channels = tuple(
-            SurveyChannel(name, manager or self.way(name), mine)
-            for name in self.states
-            if (mine := tuple(each for each in self.served if each.environment == name))
-        )
-        asked = alerts or self.ask
-        pace = SurveyPace(every_s=self._look_s, rest_s=min(REST_S, self._look_s))
-        surveys = Surveys(channels, self, pace, dict.fromkeys(self.states, asked) if asked else {})
+        ways = {name: manager or self.way(name) for name in self.states}
+        surveys = surveys_of(ways, self.served, self, self._look_s, alerts or self.ask)
         if self.watch is not None:
             surveys.on_survey = self.watch
         return Worker(
@@ -228,7 +247,7 @@ class Rehearsal:
         return found
 
 
-def _alerts(world: cluster_manager_doc.OcmWorld) -> dict[str, dict[str, tuple[str, ...]]]:
+def standing_alerts(world: cluster_manager_doc.OcmWorld) -> dict[str, dict[str, tuple[str, ...]]]:
     """The alerts that clusters have from beginning to end, by organisation and external id."""
     found: dict[str, dict[str, tuple[str, ...]]] = {}
     for each in world.clusters:

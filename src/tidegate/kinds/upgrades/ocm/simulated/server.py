@@ -13,7 +13,6 @@ import msgspec
 from aiohttp import web
 
 from tidegate.kinds.upgrades.ocm.simulated.answers import OcmAnswer, OcmCall, json_answer, refusal
-from tidegate.kinds.upgrades.ocm.simulated.clock import SimulatedClock
 from tidegate.kinds.upgrades.ocm.simulated.faults import FaultDraw, OcmFault
 from tidegate.kinds.upgrades.ocm.simulated.requests import answer
 from tidegate.kinds.upgrades.ocm.simulated.state import OcmState
@@ -21,6 +20,7 @@ from tidegate.kinds.upgrades.ocm.simulated.tokens import Tokens
 from tidegate.kinds.upgrades.ocm.simulated.upgrades import live
 from tidegate.model.json_text import decode_json
 from tidegate.model.time import SECOND, Duration, format_instant, parse_duration
+from tidegate.simulation.fast_loop import SimulatedClock
 
 TOKEN_PATH = "/token"
 CONTROL_PATH = "/simulation"

@@ -1,4 +1,4 @@
-"""Time in a simulation: a clock that may run faster than ours, and a world that begins now."""
+"""A world that begins now: its dates move, its schedules stay."""
 
 from msgspec.structs import replace
 
@@ -8,26 +8,7 @@ from tidegate.kinds.upgrades.ocm.simulated.world_doc import (
     OcmWorld,
     VersionDoc,
 )
-from tidegate.machine.clock import Clock
 from tidegate.model.time import Duration, Instant, format_instant, parse_instant
-
-
-class SimulatedClock:
-    """A clock that starts at a moment and runs so many times as fast as another."""
-
-    def __init__(self, clock: Clock, start: Instant, speed: int = 1) -> None:
-        self._clock = clock
-        self._began = clock.now()
-        self._start = start
-        self.speed = speed
-
-    def now(self) -> Instant:
-        """The time in the simulation."""
-        return Instant(self._start + (self._clock.now() - self._began) * self.speed)
-
-    def skip(self, duration: Duration) -> None:
-        """Let time pass at once."""
-        self._start = Instant(self._start + duration)
 
 
 def moved(world: OcmWorld, now: Instant) -> OcmWorld:

@@ -1,0 +1,1 @@
+"""The page over simulated fleets."""
