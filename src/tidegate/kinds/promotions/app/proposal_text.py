@@ -90,18 +90,19 @@ def _lines(facts: ProposalFacts) -> Iterator[str]:
     ]
     yield from table(("environment", "file", "now", "then"), rows)
     yield ""
-    yield from _reached(facts.reached)
+    yield from reached_lines(facts.reached)
     if facts.remaining:
         yield "The old version still stands in:"
         yield ""
         yield from _some([f"- {code(str(each))}" for each in facts.remaining])
         yield ""
-    yield from _authors(facts)
+    yield from author_lines(facts.authors, facts.mentions)
     for old, link in facts.links.items():
         yield f"- [{old[:SHORT]} … {facts.version[:SHORT]}]({link})"
 
 
-def _reached(reached: Sequence[ReachedShards]) -> Iterator[str]:
+def reached_lines(reached: Sequence[ReachedShards]) -> Iterator[str]:
+    """The shards and clusters that a change reaches."""
     for each in reached:
         clusters = ", ".join(code(name) for name in each.clusters)
         yield f"**{code(each.environment)}**: {counted(len(each.shards), 'shard')} on {clusters}"
@@ -113,15 +114,16 @@ def _reached(reached: Sequence[ReachedShards]) -> Iterator[str]:
             yield ""
 
 
-def _authors(facts: ProposalFacts) -> Iterator[str]:
-    total = {commit.sha for author in facts.authors for commit in author.commits}
+def author_lines(authors: Sequence[Author], mentions: Mapping[str, str]) -> Iterator[str]:
+    """The commits that go out, by author; `mentions` is by email."""
+    total = {commit.sha for author in authors for commit in author.commits}
     if not total:
         return
-    people = counted(len(facts.authors), "person", "people")
+    people = counted(len(authors), "person", "people")
     yield f"{counted(len(total), 'commit')} by {people} go out; their approval is not required:"
     yield ""
-    for author in facts.authors:
-        yield f"- {facts.mentions.get(author.email) or code(author.name)}"
+    for author in authors:
+        yield f"- {mentions.get(author.email) or code(author.name)}"
         lines = (f"  - `{each.sha[:SHORT]}` {code(each.subject)}" for each in author.commits)
         yield from _some(list(lines))
     yield ""

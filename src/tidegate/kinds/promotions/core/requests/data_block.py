@@ -47,13 +47,16 @@ def written_block(data: RequestData) -> str:
 
 
 def with_block(text: str, data: RequestData) -> str:
-    """A description for people with its block at the end; an earlier block is replaced."""
+    """A description for people with its block at the end; an earlier block is replaced.
+
+    No other comment of HTML stays one: the subject of a commit must not pass for a block.
+    """
     return f"{without_block(text)}\n\n{written_block(data)}\n"
 
 
 def without_block(description: str) -> str:
     """What people read of a description."""
-    return _BLOCK.sub("", description).rstrip()
+    return _BLOCK.sub("", description).replace("<!--", "<! --").rstrip()
 
 
 def read_block(description: str) -> RequestData:

@@ -30,13 +30,14 @@ class SubscriberChange(msgspec.Struct, frozen=True, kw_only=True, order=True):
     # The saas file or target file, by its path from the root of the bundle.
     file: str
     template: str
-    # The file of its namespace; empty: it has a selector of namespaces.
+    # The reference to its namespace, as it is written.
     namespace: str
-    # The subscriber, as its pipeline calls it.
+    # The subscriber, as its pipeline calls it, and the name of its target; empty: it has none.
     name: str
+    target: str = ""
     # What is written now, and what is to be written.
-    old: str
-    version: str
+    old: str = ""
+    version: str = ""
     # Configurations of publishers that it follows; none for most.
     hashes: tuple[ConfigHash, ...] = ()
     # The repository that its versions are commits of, for people; empty: not known.

@@ -1,0 +1,1 @@
+"""The merge requests of pipelines: read from the forge, described, opened, updated and closed."""
