@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 # Where the rules of each kind are, by the first part of the names of its partitions; any other name
 # is that of a fleet whose targets are rolled out to.
 _RULES = {
+    "channels": "tidegate.kinds.promotions.channel_rules:ChannelRules",
     "policies": "tidegate.kinds.policies.rules:PolicyRules",
     "promotions": "tidegate.kinds.promotions.rules:PromotionRules",
     "upgrades": "tidegate.kinds.upgrades.rules:UpgradeRules",
@@ -138,6 +139,7 @@ _FACTS = (
     "tidegate.access.tokens",
     "tidegate.journal.facts",
     "tidegate.kinds.integrations.core.objects.facts",
+    "tidegate.kinds.promotions.core.channels.journal.facts",
     "tidegate.kinds.promotions.core.journal.facts",
     "tidegate.kinds.rollouts.core.journal.facts",
     "tidegate.kinds.upgrades.core.journal.facts",

@@ -10,6 +10,9 @@ from click.testing import CliRunner
 from tests.hub_stage import PARTITION as POLICY
 from tests.hub_stage import HubStage
 from tests.kept import PARTITION, Kept, play
+from tests.pipeline_stage import PARTITION as PIPELINE
+from tests.pipeline_stage import Shelf, Stage, publisher, subscriber
+from tests.pipelined import NEW, NEWER, declared
 from tests.property.promotion_histories import History
 from tidegate.cli.main import cli
 from tidegate.journal.chain import JournalEntry, JournalNote
@@ -18,6 +21,8 @@ from tidegate.wiring import open_store
 
 ROOT = Path(__file__).parents[2]
 JOURNALS = ROOT / "tests" / "fixtures" / "journals"
+
+SUBSCRIBER = subscriber("prod", "payments")
 
 
 class Subject:
@@ -40,6 +45,7 @@ SUBJECTS = {
     "upgrades": Subject("upgrades-strict", "upgrades/prod/o-payments", "prod", "pay-prod-1"),
     # Of no earlier version is there a journal of promotions: it is made here.
     "promotions": Subject("", "promotions/p", "prod", "first"),
+    "pipelines": Subject("", PIPELINE, "prod", SUBSCRIBER.name),
 }
 
 
@@ -81,6 +87,25 @@ def promotion_journal(partition: str, database: Path) -> bytes:
     return database.read_bytes()
 
 
+def pipeline_journal(partition: str, database: Path) -> bytes:
+    """A pipeline whose version was deployed, offered and merged, and is followed by another."""
+    stage = Stage(Shelf(declared(), [publisher("stage", "payments")], [SUBSCRIBER]))
+    assert stage.forge is not None
+    stage.deployed(NEW)
+    stage.round(2)
+    stage.forge.merge(1)
+    stage.round()
+    stage.shelf.release(NEWER)
+    stage.round()
+    store = open_store(str(database))
+    try:
+        entries = stage.store.read(partition)
+        store.append(partition, [JournalNote(e.at, e.actor, e.fact()) for e in entries])
+    finally:
+        store.close()
+    return database.read_bytes()
+
+
 def namespace_journal(partition: str, database: Path) -> bytes:
     """A namespace that was made, with a shard that a person changed and that was put back."""
 
@@ -114,6 +139,7 @@ def policy_journal(_partition: str, database: Path) -> bytes:
 
 
 MADE = {
+    "pipelines": pipeline_journal,
     "namespaces": namespace_journal,
     "policies": policy_journal,
     "promotions": promotion_journal,

@@ -10,7 +10,7 @@ from fnmatch import fnmatchcase
 
 import msgspec
 
-from tidegate.gates.scope import kind_word
+from tidegate.gates.scope import kind_words
 from tidegate.model.selector import Selector
 
 
@@ -75,7 +75,7 @@ class GrantScope(msgspec.Struct, frozen=True, kw_only=True):
 
     def has_partition(self, partition: str) -> bool:
         """Whether a partition, or something in it, may be in this scope."""
-        if self.kinds and kind_word(partition) not in self.kinds:
+        if self.kinds and self.kinds.isdisjoint(kind_words(partition)):
             return False
         return not self.rollouts or any(fnmatchcase(partition, each) for each in self.rollouts)
 

@@ -28,7 +28,7 @@ from tidegate.engine.round import Desk, Round, RoundResult, rests_on
 from tidegate.engine.vitals import KnownTroubles, Led, Vitals
 from tidegate.engine.watchdog import Steps
 from tidegate.gates.brakes import Brakes
-from tidegate.gates.scope import kind_word
+from tidegate.gates.scope import kind_words
 from tidegate.journal.facts import Mode
 from tidegate.journal.lease import Lease
 from tidegate.machine.clock import Clock
@@ -232,7 +232,7 @@ class Worker:
             self.discovered.set()
 
     def _is_mine(self, partition: str) -> bool:
-        return any(fnmatchcase(kind_word(partition), kind) for kind in self._settings.kinds)
+        return any(fnmatchcase(w, k) for w in kind_words(partition) for k in self._settings.kinds)
 
     def _share(self) -> Coroutine[Any, Any, None]:
         """Keep the leases, and as many as other workers have."""

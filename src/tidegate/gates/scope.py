@@ -33,7 +33,14 @@ def kind_of(partition: str) -> KindOfChange | None:
     return _KINDS.get(kind_word(partition))
 
 
-_KINDS = {kind.value: kind for kind in KindOfChange}
+def kind_words(partition: str) -> tuple[str, ...]:
+    """The words that select a rollout: that of its name, and the kind that it belongs to."""
+    word, kind = kind_word(partition), kind_of(partition)
+    return (word,) if kind is None or kind.value == word else (word, kind.value)
+
+
+# Pipelines are promotions, too: what is said of promotions is said of them.
+_KINDS = {kind.value: kind for kind in KindOfChange} | {"channels": KindOfChange.PROMOTIONS}
 
 
 class Scope(msgspec.Struct, frozen=True):

@@ -6,6 +6,7 @@ so that none of them can know a setting the others do not.
 
 from tidegate.explain.notice import NoticeKind
 from tidegate.settings.check_settings import CHECK
+from tidegate.settings.promotion_settings import PROMOTIONS
 from tidegate.settings.service_settings import SERVICE
 from tidegate.settings.setting_forms import Setting, SettingForm
 from tidegate.settings.upgrade_settings import UPGRADES
@@ -339,23 +340,6 @@ _INTEGRATIONS = (
     ),
 )
 
-_PROMOTION = (
-    Setting(
-        name="source",
-        flag="--source",
-        form=SettingForm.TEXT,
-        default="",
-        help="Where the artifact's repository is, if not where it says: an address or a clone.",
-    ),
-    Setting(
-        name="schemasSource",
-        flag="--schemas-source",
-        form=SettingForm.TEXT,
-        default="",
-        help="The same of the schemas' repository.",
-    ),
-)
-
 _FORGE = (
     Setting(
         name="forge",
@@ -390,7 +374,7 @@ TABLE: dict[str, Setting] = {
         *_NOTIFY,
         *_INTEGRATIONS,
         *_FORGE,
-        *_PROMOTION,
+        *PROMOTIONS,
         *CHECK,
         *UPGRADES,
     )

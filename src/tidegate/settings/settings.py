@@ -90,6 +90,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     forge_token: str
     source: str
     schemas_source: str
+    promotion_state: str
+    promotion_requests: str
     check_runner: str
     check_command: str
     check_container_arguments: tuple[str, ...]

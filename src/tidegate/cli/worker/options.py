@@ -37,7 +37,7 @@ COLLECT_AFTER = (10_000, 20, 10)
 _SHARED = (
     "database", "kinds", "act", "scenarios", "fleet", "brakes", "holdFiles", "prometheus",
     "bundle", "revision", "image", "parameters", "overlay", "kubeconfig", "contexts", "pods",
-    "hub", "policies",
+    "hub", "policies", "promotionState", "promotionRequests",
     "runs.through", "runs.port", "runs.prometheus", "runs.clusterLabel", "registry", "registryAuth",
     "upgrades", "ocm.every", "grace", "lease", "resync", "discover",
     "limits.actions", "limits.actionsPerSecond", "limits.actionTime",

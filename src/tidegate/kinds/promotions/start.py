@@ -1,18 +1,31 @@
-"""Promotions, started from settings: those of a bundle, offered at the forge of its remote."""
+"""Promotions, started from settings: those of a bundle, offered at the forge of its remote.
+
+Promotions that people declare by environment and pipelines are two kinds of partitions; they share
+the clone of the bundle and the forge.
+"""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tidegate.engine.started import Started
+from tidegate.kinds.promotions.core.channels.pipeline import KIND as CHANNELS
 from tidegate.kinds.promotions.core.decide import KIND
 from tidegate.settings.settings import Settings
 
+if TYPE_CHECKING:
+    from tidegate.git.port import Repository
+    from tidegate.kinds.promotions.app.pipelines.ports import PipelinePorts
 
-def start(settings: Settings, _seed: int) -> Started | None:
-    """The promotions of the bundle that is set; None: `kinds` does not name them.
+
+def start(settings: Settings, _seed: int) -> list[Started]:
+    """The promotions and pipelines of the bundle that is set; none: `kinds` does not name them.
 
     They have to be named (`--kind promotions`): a worker for another kind need not have a bundle,
     a clone or a token of a forge.
     """
-    if not any(each.partition("/")[0] == KIND for each in settings.kinds):
-        return None
+    named = {each.partition("/")[0] for each in settings.kinds}
+    if named.isdisjoint((KIND, CHANNELS)):
+        return []
     from tidegate.cli.merge_requests.proposal_options import forge_of
     from tidegate.kinds.promotions.cli.ports import ports_of
     from tidegate.kinds.promotions.kind import PromotionKind
@@ -22,4 +35,38 @@ def start(settings: Settings, _seed: int) -> Started | None:
     ports = ports_of(settings, fetch=False)
     forge = forge_of(settings, ports.bundle.url)
     kind = PromotionKind(ports, forge, clock())
-    return Started(kind, PromotionTelemetry(), forge.close, (KIND,))
+    promotions = Started(kind, PromotionTelemetry(), forge.close, (KIND,))
+    return [promotions, _pipelines(settings, ports.bundle)]
+
+
+def _pipelines(settings: Settings, bundle: "Repository") -> Started:
+    from tidegate.kinds.promotions.app.pipelines.observation import PipelineSurvey
+    from tidegate.kinds.promotions.channel_kind import PipelineKind
+    from tidegate.kinds.promotions.telemetry.pipelines import PipelineTelemetry
+    from tidegate.wiring import clock, warn
+
+    ports = pipeline_ports(settings, bundle)
+    adopt = settings.promotion_requests == "adopt"
+    kind = PipelineKind(PipelineSurvey(ports, warn), ports.requests, clock(), adopt=adopt)
+    return Started(kind, PipelineTelemetry(), words=(CHANNELS,))
+
+
+def pipeline_ports(settings: Settings, bundle: "Repository") -> "PipelinePorts":
+    """What pipelines read, as the settings say."""
+    from tidegate import wiring
+    from tidegate.kinds.promotions.app.pipelines.ports import PipelinePorts
+    from tidegate.kinds.promotions.client.commit_ranges import CommitRanges
+    from tidegate.kinds.promotions.client.state_folder import StateFolder
+
+    def open_mirror(url: str) -> "Repository":
+        found = wiring.mirror(settings.source or url)
+        found.fetch()
+        return found
+
+    state = Path(settings.promotion_state) if settings.promotion_state else None
+    return PipelinePorts(
+        bundle=bundle,
+        read_head=lambda url, branch: wiring.read_head(settings.source or url, branch),
+        commits=CommitRanges(open_mirror),
+        deployments=() if state is None else (StateFolder(state),),
+    )

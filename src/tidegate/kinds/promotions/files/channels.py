@@ -44,8 +44,8 @@ def read_channels(
         pipeline=pipeline,
         subscribers=tuple(_checked(each, publishers) for each in subscribers),
         publishers=publishers,
-        blocked=tuple(_versions(files, "blockedVersions")),
-        hotfixes=tuple(_versions(files, "hotfixVersions")),
+        blocked=tuple(_versions(files, subscribers, "blockedVersions")),
+        hotfixes=tuple(_versions(files, subscribers, "hotfixVersions")),
         slos=slos,
         unread=tuple(why for _, why in sorted(targets.unread.items())),
     )
@@ -154,13 +154,18 @@ def _checked(one: SaasSubscriber, publishers: tuple[SaasPublisher, ...]) -> Saas
     return replace(one, troubles=(*one.troubles, trouble))
 
 
-def _versions(files: Files, name: str) -> Iterator[BlockedVersion]:
-    """Versions that code components of applications list under a name."""
+def _versions(
+    files: Files, subscribers: tuple[SaasSubscriber, ...], name: str
+) -> Iterator[BlockedVersion]:
+    """Versions that code components of what is subscribed to list under a name."""
+    urls = {each.place.url for each in subscribers}
     for path in files.holding(name):
         for root in files.documents(path):
             if text(root, "$schema") != _APP_SCHEMA:
                 continue
             for component in items(root, "codeComponents"):
+                if not any(same_repository(text(component, "url"), each) for each in urls):
+                    continue
                 for version in items(component, name):
                     url = text(component, "url")
                     where = text(root, "name") or path

@@ -19,4 +19,39 @@ EVENTS = Known(
     "What was recorded of environments: offered, merged, closed, refused, verified, differs.",
     ("promotion", "event"),
 )
-EVERY = (OPEN, OLDEST, EVENTS)
+_SIDES = ("channel", "publisher", "publisher_namespace", "subscriber", "subscriber_namespace")
+COMMIT_DISTANCE = Known(
+    "commit_distance",
+    "Commits that a publisher has and a subscriber of its channel has not; absent if not known.",
+    _SIDES,
+)
+OLDEST_COMMIT = Known(
+    "tidegate_pipeline_oldest_commit_timestamp_seconds",
+    "When the oldest commit was merged that a subscriber of a pipeline has not; absent if none.",
+    ("pipeline",),
+)
+PIPELINE_REQUESTS = Known(
+    "tidegate_pipeline_requests_open",
+    "Open merge requests of a pipeline, by what their check says.",
+    ("pipeline", "check"),
+)
+PIPELINE_QUARANTINED = Known(
+    "tidegate_pipeline_quarantined_versions",
+    "Versions that failed in an environment and were not lifted.",
+    ("pipeline",),
+)
+PIPELINE_EVENTS = Known(
+    "tidegate_pipeline_events_total",
+    "What was recorded: deployed, failed, lifted, reported good, reported bad.",
+    ("pipeline", "event"),
+)
+EVERY = (
+    OPEN,
+    OLDEST,
+    EVENTS,
+    COMMIT_DISTANCE,
+    OLDEST_COMMIT,
+    PIPELINE_REQUESTS,
+    PIPELINE_QUARANTINED,
+    PIPELINE_EVENTS,
+)

@@ -42,6 +42,8 @@ Verdicts = tuple[Verdict, ...]
 class ChannelDecision(Plan, frozen=True, kw_only=True):
     """All that was decided; positions are those of the world's subscribers."""
 
+    # Subscribers for which every gate is open, whether they are on their way or not.
+    wanted: tuple[int, ...] = ()
     # Places of budgets and mutexes to claim before anything is promoted, and those to give back.
     claims: tuple[Claim, ...] = ()
     freed: tuple[Claim, ...] = ()
@@ -55,6 +57,7 @@ def decide(world: ChannelWorld, now: Instant) -> ChannelDecision:
     named = {each.name: each for each in world.subscribers}
     options: list[Option] = []
     actions: list[Action] = []
+    wanted: list[int] = []
     for at, each in enumerate(world.subscribers):
         version = evidence.version(each.channels)
         said = (
@@ -70,6 +73,8 @@ def decide(world: ChannelWorld, now: Instant) -> ChannelDecision:
         )
         change = evidence.change(version)
         options.append(Option(at, change, said))
+        if all_pass(tuple(o for o in said if o.reason is not ProgressReason.InFlightSaying)):
+            wanted.append(at)
         if all_pass(said):
             brakes.take(each.name)
             actions.append(Action(each.name, change))
@@ -79,6 +84,7 @@ def decide(world: ChannelWorld, now: Instant) -> ChannelDecision:
         options=options,
         actions=actions,
         recheck_at=min(ahead, default=None),
+        wanted=tuple(wanted),
         claims=brakes.claims(),
         freed=brakes.freed(each.target for each in actions),
     )

@@ -105,6 +105,8 @@ class Quarantine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     target: str
     at: Instant
     why: str = ""
+    # The last version that was good there; empty: none is known.
+    good: str = ""
 
 
 class ChannelWorld(msgspec.Struct, frozen=True, kw_only=True):

@@ -261,3 +261,9 @@ class ChannelReason(Reason):
         "{well:promotion} of the pipeline went well; {needed} are asked for",
         (("well", _C), ("needed", _C)),
     )
+    RequestsUnread = Entry(
+        Gate.READING,
+        _WAIT,
+        "the merge requests of the pipeline were not read yet",
+        opens="the forge answers",
+    )

@@ -9,11 +9,11 @@ from collections.abc import Mapping
 
 import msgspec
 
-from tidegate.git.history import FULL
+from tidegate.git.history import FULL, Commit
 from tidegate.kinds.promotions.core.channels.pipeline import Pipeline
 from tidegate.kinds.promotions.core.compat.names import target_uid
 from tidegate.kinds.promotions.core.model import COMMIT
-from tidegate.model.time import Duration
+from tidegate.model.time import Duration, Instant
 
 # How the existing manager calls a target without a name.
 UNNAMED = "default"
@@ -111,6 +111,21 @@ class SloDocument(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     target: str = ""
 
 
+class CommitRange(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The commits that one version has and another has not."""
+
+    # How many there are; the first of them are named.
+    number: int
+    commits: tuple[Commit, ...] = ()
+    # When the oldest of them was merged; None: there is none.
+    oldest_at: Instant | None = None
+
+
+def range_key(old: str, new: str) -> str:
+    """How the commits between two versions are named, as Git does."""
+    return f"{old}..{new}"
+
+
 class PipelineReading(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A pipeline and all that saas files say of it, at one commit of the bundle."""
 
@@ -124,8 +139,8 @@ class PipelineReading(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=T
     slos: tuple[SloDocument, ...] = ()
     # Files that cannot be read, and why.
     unread: tuple[str, ...] = ()
-    # How many commits a publisher is ahead of a subscriber, by `old..new`; only what is known.
-    distances: Mapping[str, int] = {}
+    # The commits between two versions, the newest first, by `old..new`; only what is known.
+    commits: Mapping[str, "CommitRange"] = {}
 
     def channels(self) -> dict[str, tuple[str, ...]]:
         """The publishers of every channel that is subscribed to."""

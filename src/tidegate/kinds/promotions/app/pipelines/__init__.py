@@ -1,0 +1,1 @@
+"""Pipelines as a worker reads and moves them; start reading at `observation.py`."""

@@ -1,0 +1,129 @@
+"""Pipelines as a worker runs them: saas files and deployments are read, versions are offered."""
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from typing import Any
+
+from tidegate.engine.kind import Kind
+from tidegate.engine.plain.rules import PlainWorld
+from tidegate.engine.plain.state import PlainTask
+from tidegate.gates.brakes import Brakes
+from tidegate.journal.fact import Fact
+from tidegate.kinds.promotions.app.pipelines.observation import (
+    PipelineObservation,
+    PipelineReader,
+    wanted_pairs,
+)
+from tidegate.kinds.promotions.app.pipelines.ports import PipelineRequests
+from tidegate.kinds.promotions.channel_rules import ChannelRules, PipelineState, act_of
+from tidegate.kinds.promotions.core.channels.journal.facts import (
+    DeploymentsSeen,
+    RunsSeen,
+    SlosSeen,
+)
+from tidegate.kinds.promotions.core.channels.journal.state import news_of, read_fact
+from tidegate.machine.clock import Clock
+from tidegate.model.errors import StaleError
+from tidegate.model.plan import Plan
+from tidegate.model.time import SECOND, Duration, Instant
+
+# A reading that is this old is read again.
+EVERY = Duration(60 * SECOND)
+
+
+class PipelineKind(Kind[PipelineState, PlainWorld, Plan, PipelineObservation]):
+    """The pipelines that a bundle declares."""
+
+    def __init__(
+        self,
+        reader: PipelineReader,
+        requests: PipelineRequests | None,
+        clock: Clock,
+        *,
+        adopt: bool = False,
+        every: Duration = EVERY,
+    ) -> None:
+        self._rules = ChannelRules(adopt=adopt)
+        super().__init__(self._rules)
+        self._reader, self._requests = reader, requests
+        self._clock, self._every = clock, every
+        self._last: dict[str, PipelineObservation] = {}
+        self._pairs: dict[str, tuple[tuple[str, str], ...]] = {}
+        self._woken: asyncio.Queue[str] = asyncio.Queue()
+        # The repositories are used by one call at a time.
+        self._lock = asyncio.Lock()
+
+    async def partitions(self) -> list[str]:
+        """One for each pipeline."""
+        async with self._lock:
+            return await self._reader.partitions()
+
+    async def changes(self) -> AsyncIterator[str]:
+        """Pipelines of which a merge request was changed."""
+        while True:
+            yield await self._woken.get()
+
+    async def observe(self, partition: str) -> PipelineObservation | None:
+        """The last reading, or a new one if that is too old."""
+        last = self._last.get(partition)
+        if last is not None and self._clock.now() - last.at < self._every:
+            return last
+        async with self._lock:
+            pairs = self._pairs.get(partition, ())
+            found = await self._reader.observe(partition, pairs, self._clock.now())
+        if found is not None:
+            self._last[partition] = found
+        return found
+
+    def news(
+        self, state: PipelineState, seen: PipelineObservation, now: Instant
+    ) -> Sequence[tuple[Instant, Fact]]:
+        """What the reading shows that is not known."""
+        known = state.known
+        facts: list[Fact] = []
+        if (read := read_fact(known, seen.reading)) is not None:
+            facts.append(read)
+        for source, deployments in seen.deployments.items():
+            if news := news_of(known, deployments):
+                facts.append(DeploymentsSeen(deployments=news, source=source))
+        runs = {name: one for name, one in (seen.runs or {}).items() if known.runs.get(name) != one}
+        if runs:
+            facts.append(RunsSeen(runs=runs))
+        if seen.slos is not None and dict(seen.slos) != known.slos:
+            facts.append(SlosSeen(slos=dict(seen.slos)))
+        if seen.requests is not None and (
+            known.requests_at is None or seen.requests != known.requests
+        ):
+            facts.append(seen.requests)
+        self._pairs[seen.reading.pipeline.partition] = wanted_pairs(known)
+        return [(now, fact) for fact in facts]
+
+    def observe_soon(self, partition: str) -> None:
+        """Read again in the next round."""
+        self._last.pop(partition, None)
+
+    async def act(self, partition: str, state: PipelineState, task: Any) -> str:
+        """Open, change or close a merge request; brakes are checked by the engine right before."""
+        assert isinstance(task, PlainTask)
+        now = self._clock.now()
+        world = self._rules.world(state, state.brakes or Brakes(), now, None)
+        if world is None or self._requests is None:
+            raise StaleError("nothing is known of the pipeline any more")
+        plan = self._rules.decide(world, now)
+        act = act_of(plan, task)
+        if act is None:
+            self._again(partition)
+            raise StaleError("it is not wanted any more")
+        try:
+            async with self._lock:
+                return await self._requests.carry_out(act, plan, world.inner)
+        finally:
+            self._again(partition)
+
+    def _again(self, partition: str) -> None:
+        self.observe_soon(partition)
+        self._woken.put_nowait(partition)
+
+    def on_lease_lost(self, partition: str) -> None:
+        """Another worker leads it, and reads it anew."""
+        self._last.pop(partition, None)

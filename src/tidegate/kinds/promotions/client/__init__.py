@@ -1,0 +1,1 @@
+"""Outside systems that pipelines read: the existing state store, histories, Prometheus."""
