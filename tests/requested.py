@@ -5,6 +5,7 @@ of them share a file. The worker does what the kind does in a round: read, plan,
 it saw. What it remembers is all that is left of it when it dies.
 """
 
+import asyncio
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
@@ -169,7 +170,7 @@ class PipelineWorker:
 
     async def plan(self) -> tuple[RequestPlan, PipelineOffers]:
         """What is to be done now."""
-        wanted = self.wanted()
+        wanted = await asyncio.to_thread(self.wanted)
         reading = await self.read()
         world = RequestsWorld(
             pipeline=PIPELINE,
