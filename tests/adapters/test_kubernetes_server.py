@@ -1,6 +1,7 @@
 """What a Kubernetes server can do wrong, and how often it is asked again."""
 
 import asyncio
+import ssl
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from pathlib import Path
@@ -12,6 +13,7 @@ from aiohttp import web
 from aiohttp.test_utils import TestServer
 
 from tests.patience import patiently
+from tests.real.certificates import Authority
 from tests.real.prometheus import free_port
 from tidegate.kubernetes.client.access import ClusterAccess
 from tidegate.kubernetes.client.cluster import KubernetesCluster
@@ -56,13 +58,15 @@ class Scripted:
         return await (self._answers.pop(0) if left else self._answers[0])(request)
 
 
-def play(script: Scripted, story: Story) -> None:
+def play(script: Scripted, story: Story, tls: ssl.SSLContext | None = None) -> None:
     """A story played on a server that follows a script; its address is handed over."""
 
     async def played() -> None:
         app = web.Application()
         app.router.add_route("*", "/{path:.*}", script.answer)
-        async with TestServer(app, host="127.0.0.1") as server, asyncio.timeout(30):
+        server = TestServer(app, host="127.0.0.1", scheme="https" if tls else "http")
+        await server.start_server(ssl=tls)
+        async with server, asyncio.timeout(30):
             await story(str(server.make_url("")).rstrip("/"))
 
     patiently(played())
@@ -200,6 +204,28 @@ def test_a_token_that_was_renewed_is_read_again(tmp_path: Path) -> None:
         await found.close()
 
     play(Scripted(knows), story)
+
+
+def test_a_server_is_known_by_the_authority_of_its_cluster(tmp_path: Path) -> None:
+    """One that the authorities of the machine do not vouch for is asked nothing without it."""
+    authority = Authority(tmp_path)
+    issued = authority.issue("server", serves=True)
+    tls = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    tls.load_cert_chain(issued.certificate, issued.key)
+    script = Scripted(json({"items": [], "metadata": {"resourceVersion": "1"}}))
+
+    async def story(url: str) -> None:
+        unknown = cluster(url, token="s3cret")
+        with pytest.raises(OutsideError, match="certificate"):
+            await unknown.read("ns", [CONFIG_MAP])
+        await unknown.close()
+        assert not script.asked
+        for fields in ({"ca": authority.certificate.read_text()}, {"verify": False}):
+            known = cluster(url, token="s3cret", **fields)
+            assert (await known.read("ns", [CONFIG_MAP])).complete
+            await known.close()
+
+    play(script, story, tls)
 
 
 def test_an_answer_without_end_is_cut() -> None:
