@@ -123,6 +123,16 @@ def test_soak_follows_from_the_facts(week: Scene) -> None:
     assert sum(len(entry.body) for entry in entries) < 150_000, "what is not new is not written"
 
 
+def test_each_look_is_decided_on_once(week: Scene) -> None:
+    """Not again when it has become too old to act on: nothing has changed by that."""
+    looks = [entry for entry in week.store.read(PAYMENTS) if isinstance(entry.fact(), Surveyed)]
+    rounds = [each for name, each in week.told if name == PAYMENTS]
+    decided = [
+        each for each in rounds if isinstance(each, RoundResult) and each.looked and each.is_new
+    ]
+    assert len(looks) <= len(decided) < 1.1 * len(looks)
+
+
 def test_the_chain_of_an_organisation_holds(week: Scene) -> None:
     """As any other: nothing in it can be changed unnoticed."""
     assert chain_holds(genesis(PAYMENTS), 1, week.store.read(PAYMENTS)) is None

@@ -245,6 +245,33 @@ def test_a_fleet_that_does_not_answer_is_not_looked_at() -> None:
     )
 
 
+class _Counting(MemoryStore):
+    """Counts how often a state is read from its beginning."""
+
+    loads = 0
+
+    def load(self, partition: str) -> tuple[int, bytes] | None:
+        """As ever."""
+        self.loads += 1
+        return super().load(partition)
+
+
+def test_what_is_known_is_not_folded_again_because_a_fleet_does_not_answer() -> None:
+    """A reading that failed changed nothing: with a long journal that would be most of the work."""
+    told: Told = []
+    store = _Counting()
+    failures = iter(range(3))
+
+    def fault(call: str) -> None:
+        if call == "observe" and told and next(failures, None) is not None:
+            raise OutsideError("it does not answer")
+
+    worker = make(told, fault, store, backoff_first_s=0.001)
+    asyncio.run(until(worker, told, 1))
+    assert sum(isinstance(each, OutsideError) for _, each in told) == 3
+    assert store.loads == 1
+
+
 def test_a_second_worker_says_that_it_stands_by() -> None:
     """Once, and which worker leads; it takes over when that one is gone."""
     one: Told = []

@@ -120,10 +120,13 @@ class _Basis(msgspec.Struct, frozen=True):
     record: PlanRecord
 
     def holds(self, brakes: Brakes, seq: int, mode: Mode, now: Instant) -> bool:
-        """Whether nothing has changed since, and time alone changes nothing either."""
+        """Whether nothing has changed since, and time alone changes nothing either.
+
+        What was decided to be done is also what is observed once its reading is too old to act on.
+        """
         shares = brakes.budgets or brakes.mutexes or brakes.health
         later = self.recheck_at is not None and now >= self.recheck_at
-        same = (self.seq, self.mode) == (seq, mode) and self.brakes is brakes
+        same = self.seq == seq and self.brakes is brakes and mode in (self.mode, Mode.OBSERVE)
         return same and not shares and not later
 
 
@@ -164,6 +167,8 @@ class Round:
         self.made: _Made | None = None
         # Whether this round acts: only on a fresh reading.
         self.acting = Mode.OBSERVE
+        # Whether it got so far that the state in memory may have changed.
+        self.folds = False
         self.outcomes: tuple[tuple[Any, TaskOutcome], ...] = ()
 
     @property
@@ -192,6 +197,7 @@ class Round:
         mode = self.acting = self._mode(now)
         # One call to a thread does both, unless evidence has to be asked for in between.
         probes = self.desk.book.has_probes
+        self.folds = True
         head, kept, brakes, made = await self._thread(self._fold, now, not probes)
         troubles = await self._gather(now) if kept is None and probes else {}
         if kept is None:

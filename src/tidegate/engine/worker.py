@@ -298,6 +298,8 @@ class Worker:
         """Round after round, for as long as the lease is ours."""
         kind = self._kind_of[partition]
         part: PartitionState[Any] | None = None
+        # The round that is in progress; None: none is.
+        one: Round | None = None
         failures = 0
         lease: Lease | None = None
         # The whole chain once; from then on each entry as it is read.
@@ -331,7 +333,8 @@ class Worker:
                     async with self._turns.one() as waited:
                         if waited and (self._stop.is_set() or self._leadership.gives(partition)):
                             continue  # its turn was long in coming: others wait for it
-                        one, result = await self._round(kind, part, lease)
+                        one = self._new_round(kind, part, lease)
+                        result = await self._run_round(one)
                     failures = 0
                     if result.looked:
                         self._leadership.looked(partition)
@@ -346,7 +349,8 @@ class Worker:
                     await self._pause(partition, part, result.recheck_at)
                 except (OutsideError, StaleError, TimeoutError, OSError) as error:
                     failures += 1
-                    part = None  # the state in memory may be wrong: fold it again
+                    if one is None or one.folds:
+                        part = None  # the state in memory may be wrong: fold it again
                     verified = verified and not isinstance(error, BrokenChainError)
                     renews = True
                     self._leadership.failed(partition, error)
@@ -367,17 +371,19 @@ class Worker:
                     self._notices.forget(partition)
             self._report(partition, Led(leads))
 
-    async def _round(
+    def _new_round(
         self, kind: Kind[Any, Any, Any, Any], part: PartitionState[Any], lease: Lease
-    ) -> tuple[Round, RoundResult]:
+    ) -> Round:
         mode = Mode.ACT if self._leadership.acts(part.partition) else Mode.OBSERVE
+        held = partial(self._leadership.held, part.partition)
+        return Round(self._desks[kind.rules.word], kind, part, lease, mode, held)
+
+    async def _run_round(self, one: Round) -> RoundResult:
         loop = asyncio.get_running_loop()
         began = loop.time()
-        held = partial(self._leadership.held, part.partition)
-        one = Round(self._desks[kind.rules.word], kind, part, lease, mode, held)
         async with asyncio.timeout(self._settings.observe_timeout_s):
             done = await one.run()
-        return one, replace(done, took_s=loop.time() - began)
+        return replace(done, took_s=loop.time() - began)
 
     async def _pause(
         self, partition: str, part: PartitionState[Any], until: Instant | None
