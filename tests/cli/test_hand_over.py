@@ -13,15 +13,15 @@ from pathlib import Path
 import pytest
 
 from tests.command import typed
-from tests.patience import PATIENCE_S
+from tests.patience import LOOK_S, PATIENCE_S
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs/guides/hand-over.md"
 _BLOCK = re.compile(r"^```(sh|session)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _AGE = re.compile(r"\b\d+(ms|s|m\d+s|m|h\d+m)\b|\d{4}-\d\d-\d\dT[\d:.]+Z")
 STOP_S = 60.0
-# A command reads the whole journal: asked more often, it would be what takes the time.
-POLL_S = 4.0
+# A command takes a tenth of this: asked much more often, it would be what takes the time.
+POLL_S = 0.3
 
 
 class Player:
@@ -37,6 +37,8 @@ class Player:
             "NO_COLOR": "1",
             "KUBECONFIG": "rehearsal",
             "TIDEGATE_LISTEN": "127.0.0.1:0",
+            # A change in Git is found by the next round; with the default, half a minute later.
+            "TIDEGATE_RESYNC": "2s",
         }
         self._running: dict[str, subprocess.Popen[bytes]] = {}
 
@@ -75,7 +77,7 @@ class Player:
         deadline = time.monotonic() + PATIENCE_S
         while not so():
             assert time.monotonic() < deadline, f"it never happened: {what}"
-            time.sleep(0.2)
+            time.sleep(LOOK_S)
 
     def session(self, block: str, rewrite: bool) -> str:
         """What the commands of a block print; one is repeated until it prints what is expected."""

@@ -40,9 +40,9 @@ def unpinned(*args: Any) -> RolloutDeclared:
 
 
 MISSING = {
-    "trials": Missing(Trials, "read", believed, "nobody before it survives|had proven it", 35),
-    "draining": Missing(reshard, "reshapes_of", lambda *_: [], "shards", 3),
-    "pins": Missing(fleet, "declared_of", unpinned, "is pinned and moved", 24),
+    "trials": Missing(Trials, "read", believed, "nobody before it survives|had proven it", 45),
+    "draining": Missing(reshard, "reshapes_of", lambda *_: [], "shards", 4),
+    "pins": Missing(fleet, "declared_of", unpinned, "is pinned and moved", 32),
 }
 
 

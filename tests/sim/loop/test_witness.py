@@ -55,7 +55,7 @@ NO_BRAKES = Brakes()
 MISSING: dict[str, Missing] = {
     "lease": Missing(_Wave, "_refused", never_asks, "without asking whether it still leads"),
     "pause": Missing(pending, "unwanted", lambda *_: "", "although it is (paused|aborted)", 51),
-    "hold": Missing(BrakeBook, "read", lambda *_: NO_BRAKES, "although everything is held"),
+    "hold": Missing(BrakeBook, "read", lambda *_: NO_BRAKES, "although everything is held", 2),
     "budget": Missing(deciding, "count_failures", no_budget, "failures of|replayed", 38),
     "order": Missing(gates.Order, "verdict", no_order, "a later group starts before", 6),
     "slots": Missing(Slots, "take", endless_slots, "change at once", 2),
@@ -67,7 +67,7 @@ MISSING: dict[str, Missing] = {
         "_is_older",
         believes_every_reading,
         "second time|at once|a later group starts",
-        42,
+        67,
     ),
 }
 
