@@ -4,6 +4,7 @@ A token is 256 random bits, so its SHA-256 cannot be turned back, and no slow ha
 shown once, when it is created; the journal has the hash.
 """
 
+import secrets
 from hashlib import sha256
 
 import msgspec
@@ -17,6 +18,12 @@ from tidegate.model.time import Instant, format_second
 PARTITION = "access"
 # What a token begins with, so that scanners for secrets recognise one.
 PREFIX = "tidegate_"
+TOKEN_BYTES = 32
+
+
+def random_token() -> str:
+    """A token that was never given out."""
+    return PREFIX + secrets.token_urlsafe(TOKEN_BYTES)
 
 
 class TokenCreated(Fact, frozen=True, tag="tokenCreated", kw_only=True, omit_defaults=True):

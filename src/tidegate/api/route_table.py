@@ -3,6 +3,7 @@
 from tidegate.api.acts import ACTS as SHARED_ACTS
 from tidegate.api.questions import QUESTIONS as SHARED_QUESTIONS
 from tidegate.api.route import ActRoute, QuestionRoute, RouteQuery, RouteQuestion
+from tidegate.api.tokens import TOKEN_ACTS, TOKEN_QUESTIONS
 from tidegate.app.access.callers import PermissionReport, permission
 from tidegate.kinds.promotions.api.questions import PROMOTION_QUESTIONS
 from tidegate.kinds.upgrades.api.acts import UPGRADE_ACTS
@@ -10,7 +11,7 @@ from tidegate.kinds.upgrades.api.questions import UPGRADE_QUESTIONS
 from tidegate.model.errors import NotFoundError
 from tidegate.model.problem import nearest_or_all
 
-ACTS: tuple[ActRoute, ...] = (*SHARED_ACTS, *UPGRADE_ACTS)
+ACTS: tuple[ActRoute, ...] = (*SHARED_ACTS, *UPGRADE_ACTS, *TOKEN_ACTS)
 
 
 class PermissionQuery(RouteQuery, frozen=True):
@@ -48,5 +49,6 @@ QUESTIONS: tuple[QuestionRoute, ...] = (
     *SHARED_QUESTIONS,
     *UPGRADE_QUESTIONS,
     *PROMOTION_QUESTIONS,
+    *TOKEN_QUESTIONS,
     QuestionRoute("/can-i", can_i, (PermissionReport,)),
 )

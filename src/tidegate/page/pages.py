@@ -38,6 +38,7 @@ from tidegate.page.map_picture import map_picture
 from tidegate.page.rollout_view import DATED_MAX, NEXT_SHOWN, rollout_page
 from tidegate.page.sheet import ActDone, Sheets
 from tidegate.page.template_set import HEADERS, html, path_part, static_answer
+from tidegate.page.token_screen import token_lines
 from tidegate.page.travel.bar import asked_moment, past_bar
 from tidegate.page.words import WORDS
 
@@ -78,6 +79,7 @@ class ServicePages:
             *(Route(f"/{each}", self._screen(self._kind, long=True)) for each in KINDS),
             Route("/brakes", self._screen(self._brakes)),
             Route("/journal", self._screen(self._journal)),
+            Route("/tokens", self._screen(self._tokens)),
             Route("/entry/{seq:int}/{name:path}", self._screen(self._entry, long=True)),
             Route("/act/{verb}", self._caught(self._sheet)),
             Route("/act/{verb}", self._caught(self._confirm), methods=["POST"]),
@@ -234,7 +236,7 @@ class ServicePages:
         )
 
     def _brakes(self, request: Request, caller: Caller, journals: Journals) -> Response:
-        lines = brake_lines(journals, "hold", "freeze", "block", "expedite")
+        lines = brake_lines(journals, "hold", "freeze", "block", "pin", "expedite")
         sections = [
             ("in_force", [each for each in lines if each.in_force]),
             ("coming", [each for each in lines if not each.in_force and each.next]),
@@ -248,6 +250,11 @@ class ServicePages:
             offers=offers,
             hold=offer(caller, "hold", "", "", Right.OPERATE, None),
         )
+
+    def _tokens(self, request: Request, caller: Caller, journals: Journals) -> Response:
+        create, refused, rows = token_lines(self._live.archive, caller, self._login.now)
+        header = self._frame(request, caller, journals, "tokens")
+        return html("tokens.html", frame=header, create=create, refused=refused, rows=rows)
 
     def _journal(self, request: Request, caller: Caller, journals: Journals) -> Response:
         params = request.query_params

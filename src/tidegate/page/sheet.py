@@ -5,33 +5,42 @@ roles, the same plan, the same entries of the journal.
 """
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 
 from tidegate.access.roles import Caller
+from tidegate.access.tokens import random_token
 from tidegate.api.problem import RequestError
 from tidegate.api.recorder import Recorder
 from tidegate.api.route import ActRoute, RouteBody
+from tidegate.app.access.tokens import TokenList
 from tidegate.app.asks import AskReport
-from tidegate.app.brakes.change import BrakeReport, LiftReport
+from tidegate.app.brakes.change import BrakeReport, ExemptionReport, LiftReport
 from tidegate.app.brakes.reach import BrakeReach
 from tidegate.app.brakes.release import BrakeRelease
 from tidegate.app.plan_tag import PlanDifference
 from tidegate.app.text.ask_text import answered_words, ask_line
-from tidegate.app.text.reach_text import lift_lines, reach_lines, release_lines, set_line
-from tidegate.documents.scope_doc import parse_selector
+from tidegate.app.text.reach_text import (
+    exempt_line,
+    lift_lines,
+    reach_lines,
+    release_lines,
+    set_line,
+)
+from tidegate.app.text.token_text import token_line
 from tidegate.explain.names import ranged
 from tidegate.model.errors import TidegateError, UserError
 from tidegate.model.json_text import decode_json
 from tidegate.model.problem import Problem
 from tidegate.model.time import Instant, format_second
+from tidegate.page.brake_form import BRAKES, EXEMPT, FORMS, Fields, form_body, form_words, one
+from tidegate.page.token_form import CREATE, REVOKE, token_body, token_words
 from tidegate.page.words import WORDS
 
 # A dry run needs a reason, too; this one is never recorded.
 _ANY_REASON = "not written yet"
-_BRAKES = ("hold", "block")
 _ANSWERS = {"approve": "approved", "reject": "rejected", "revoke": "revoked"}
 _DONE = {"pause": "paused", "resume": "resumed", "abort": "aborted", "retry": "to be retried:"}
 
@@ -56,13 +65,33 @@ ACT_WORDS = {
     "lift-hold": SheetWords("Lift the hold"),
     "lift-freeze": SheetWords("Lift the freeze"),
     "lift-block": SheetWords("Lift the block"),
+    "freeze": SheetWords("Freeze", "lift-freeze"),
+    "exempt": SheetWords("Exempt from the freeze"),
+    "pin": SheetWords("Pin targets", "lift-pin"),
+    "lift-pin": SheetWords("Lift the pin"),
+    CREATE: SheetWords("Create a token", REVOKE),
+    REVOKE: SheetWords("Revoke the token"),
 }
 """The acts that the page offers; all others are on the command line and in the API."""
 
+# What a template may show of what was sent; a field that was not is empty.
+_FIELDS = (
+    *("reason", "failed", "scope", "kind", "labels", "targets", "revision", "expires"),
+    *("from", "to", "rrule", "zone", "finish", "until"),
+    *("role", "selector", "kinds", "rollouts", "groups", "organisations", "environments"),
+)
+
+# A pin has a verb of its own to lift it.
+_LIFTS = {
+    "lift-hold": ("hold", "remove"),
+    "lift-freeze": ("freeze", "remove"),
+    "lift-block": ("block", "remove"),
+    "lift-pin": ("unpin",),
+    REVOKE: ("token", "revoke"),
+}
+
 # A time as a part of a name: 20261116-0312.
 _PLAIN = str.maketrans({"-": None, ":": None, "T": "-", " ": "-"})
-
-Fields = Mapping[str, Sequence[str]]
 
 
 class ActSheet(msgspec.Struct, frozen=True, kw_only=True):
@@ -80,14 +109,21 @@ class ActSheet(msgspec.Struct, frozen=True, kw_only=True):
     error: str = ""
     difference: PlanDifference | None = None
     moved: bool = False
+    # Whether it was just opened: then what is missing is a hint, and not a mistake.
+    is_new: bool = False
 
     @property
-    def is_brake(self) -> bool:
+    def is_named(self) -> bool:
+        """Whether it asks for a name."""
+        return self.verb in (*BRAKES, CREATE)
+
+    @property
+    def is_form(self) -> bool:
         """Whether it asks for a scope."""
-        return self.verb in _BRAKES
+        return self.verb in FORMS
 
 
-class ActDone(msgspec.Struct, frozen=True):
+class ActDone(msgspec.Struct, frozen=True, kw_only=True):
     """One act that was recorded, and the one that takes it back."""
 
     lines: tuple[str, ...]
@@ -96,6 +132,8 @@ class ActDone(msgspec.Struct, frozen=True):
     undo_groups: tuple[str, ...]
     undo_gates: tuple[str, ...]
     back: str
+    # A token that was created: this is the one time that it is shown.
+    secret: str = ""
 
 
 class Sheets:
@@ -121,8 +159,8 @@ class Sheets:
         moved: bool = False,
     ) -> ActSheet:
         """What an act would do, decided now; what is wrong with it is said on the sheet."""
-        name = name or _one(sent, "name")
-        if verb in _BRAKES and "name" not in sent:
+        name = name or one(sent, "name")
+        if verb in BRAKES and "name" not in sent:
             name = name or f"{verb}-{format_second(now)[:16].translate(_PLAIN)}"
         lines, tag = tuple[str, ...](), ""
         try:
@@ -138,31 +176,33 @@ class Sheets:
             lines=lines,
             tag=tag,
             command=command_line(verb, name, sent),
-            fields={key: values[-1] for key, values in sent.items()},
+            fields=dict.fromkeys(_FIELDS, "") | {key: each[-1] for key, each in sent.items()},
             groups=tuple(sent.get("group", ())),
             gates=tuple(sent.get("gate", ())),
             error=error,
             difference=difference,
             moved=moved,
+            is_new="key" not in sent,
         )
 
     def confirm(
         self, verb: str, name: str, sent: Fields, caller: Caller, now: Instant
     ) -> ActDone | ActSheet:
         """Record an act on the plan that its sheet showed; else the sheet, with what is wrong."""
-        name = name or _one(sent, "name")
-        if not _one(sent, "reason").strip():
+        name = name or one(sent, "name")
+        if not one(sent, "reason"):
             return self.open(verb, name, sent, caller, now, WORDS["reason_missing"])
+        secret = random_token() if verb == CREATE else ""
         try:
-            body = self._body(verb, sent, name, dry=False)
+            body = self._body(verb, sent, name, secret, dry=False)
             done = self._recorder.record(
                 self._acts[verb],
                 caller,
                 name,
                 body,
                 # A stop is not to fail because the fleet moves.
-                match="" if self._acts[verb].stops else _one(sent, "tag") or "none",
-                key=_one(sent, "key"),
+                match="" if self._acts[verb].stops else one(sent, "tag") or "none",
+                key=one(sent, "key"),
             )
         except RequestError as problem:
             if problem.document.status == 412:
@@ -178,92 +218,62 @@ class Sheets:
             undo_name=name if undo else "",
             undo_groups=tuple(sent.get("group", ())),
             undo_gates=tuple(sent.get("gate", ())),
-            back="/brakes" if verb in _BRAKES or verb.startswith("lift-") else f"/rollout/{name}",
+            back=_back(verb, name),
+            secret=secret,
         )
 
-    def _body(self, verb: str, sent: Fields, name: str, *, dry: bool) -> RouteBody:
-        made: dict[str, Any] = {"reason": _one(sent, "reason").strip()}
+    def _body(
+        self, verb: str, sent: Fields, name: str, secret: str = "", *, dry: bool
+    ) -> RouteBody:
+        made: dict[str, Any] = {"reason": one(sent, "reason")}
         if dry:
             made["reason"] = made["reason"] or _ANY_REASON
         if verb in ("approve", "reject", "revoke"):
             made |= {"groups": list(sent.get("group", ())), "gates": list(sent.get("gate", ()))}
         if verb == "retry":
-            made |= {"groups": list(sent.get("group", ())), "failed": bool(_one(sent, "failed"))}
-        if verb in _BRAKES:
-            made |= {"scope": _scope(sent), "expires": _one(sent, "expires").strip()}
-            if not name.strip():
-                raise UserError((Problem("name", "is empty; write a name, like inc-42"),))
-        if verb == "block":
-            made["revision"] = _one(sent, "revision").strip() or name
-        return msgspec.convert(made, self._acts[verb].body)
-
-
-def _one(sent: Fields, name: str) -> str:
-    return (sent.get(name) or [""])[-1]
-
-
-def _scope(sent: Fields) -> dict[str, Any]:
-    """The scope that the fields describe, as the API takes it."""
-    chosen = _one(sent, "scope") or "everything"
-    if chosen == "kind":
-        return {"kinds": [_one(sent, "kind")]}
-    if chosen == "labels":
-        text = _one(sent, "labels").strip()
+            made |= {"groups": list(sent.get("group", ())), "failed": bool(one(sent, "failed"))}
+        if verb in FORMS:
+            made |= form_body(verb, sent, name)
+        if verb == CREATE:
+            made |= token_body(sent, name, secret)
         try:
-            selector = parse_selector(text) if text else None
-        except ValueError as error:
-            raise UserError((Problem("labels", str(error)),)) from None
-        if selector is None:
-            raise UserError((Problem("labels", "is empty; write labels, like env=prod"),))
-        return {"selector": selector}
-    if chosen == "targets":
-        names = _one(sent, "targets").split()
-        if not names:
-            raise UserError((Problem("targets", "is empty; write names, one a line"),))
-        return {"targets": names}
-    return {"everything": True}
+            return msgspec.convert(made, self._acts[verb].body)
+        except msgspec.ValidationError as error:
+            raise UserError((Problem("", str(error)),)) from None
+
+
+def _back(verb: str, name: str) -> str:
+    """Where an act was begun."""
+    if verb in (CREATE, REVOKE):
+        return "/tokens"
+    return "/brakes" if verb in FORMS or verb.startswith("lift-") else f"/rollout/{name}"
 
 
 def command_line(verb: str, name: str, sent: Fields) -> str:
     """The command that does the same."""
-    reason = _one(sent, "reason").strip() or "WHY"
-    words = {"block": ["block", "add"], "hold": ["hold", "add"]}.get(verb, [verb])
-    if verb.startswith("lift-"):
-        words = [verb.removeprefix("lift-"), "remove"]
-    if verb == "block":
-        words += [_one(sent, "revision").strip() or name or "REVISION", "--name", name or "NAME"]
-    else:
-        words.append(name or "NAME")
+    reason = one(sent, "reason") or "WHY"
+    if verb in FORMS:
+        return shlex.join(["tidegate", *form_words(verb, name, sent), "--reason", reason])
+    if verb == CREATE:
+        return shlex.join(["tidegate", *token_words(name, sent), "--reason", reason])
+    words = [*_LIFTS.get(verb, (verb,)), name or "NAME"]
     for each in sent.get("group", ()):
         words += ["--group", each]
     for each in sent.get("gate", ()):
         words += ["--gate", each]
-    if verb == "retry" and _one(sent, "failed"):
+    if verb == "retry" and one(sent, "failed"):
         words.append("--failed")
-    if verb in _BRAKES:
-        words += _scope_words(sent)
-        if expires := _one(sent, "expires").strip():
-            words += ["--expires", expires]
     return shlex.join(["tidegate", *words, "--reason", reason])
-
-
-def _scope_words(sent: Fields) -> list[str]:
-    chosen = _one(sent, "scope") or "everything"
-    if chosen == "kind":
-        return ["--kind", _one(sent, "kind")]
-    if chosen == "labels":
-        return ["-l", _one(sent, "labels").strip()]
-    if chosen == "targets":
-        return [part for each in _one(sent, "targets").split() for part in ("--target", each)]
-    return ["--everything"]
 
 
 def _reach(verb: str, raw: bytes, body: RouteBody, name: str, now: Instant) -> list[str]:
     """What a dry run answered, as the command line says it."""
-    if verb in _BRAKES:
+    if verb in (CREATE, REVOKE):
+        return [token_line(each) for each in decode_json(raw, TokenList).items]
+    if verb in BRAKES:
         reach = decode_json(raw, BrakeReach)
         return list(reach_lines(reach, getattr(body, "revision", "") or name, now))
-    if verb.startswith("lift-"):
+    if verb.startswith("lift-") or verb == EXEMPT:
         release = decode_json(raw, BrakeRelease)
         return list(release_lines(release)) or ["nothing starts by it at once"]
     report = decode_json(raw, AskReport)
@@ -275,8 +285,13 @@ def _reach(verb: str, raw: bytes, body: RouteBody, name: str, now: Instant) -> l
 
 def _done(verb: str, raw: bytes, now: Instant) -> list[str]:
     """What was recorded, as the command line says it."""
-    if verb in _BRAKES:
+    if verb in (CREATE, REVOKE):
+        word = "created" if verb == CREATE else "revoked"
+        return [f"token {each.name} is {word}" for each in decode_json(raw, TokenList).items]
+    if verb in BRAKES:
         return [set_line(decode_json(raw, BrakeReport), now)]
+    if verb == EXEMPT:
+        return [exempt_line(decode_json(raw, ExemptionReport))]
     if verb.startswith("lift-"):
         return list(lift_lines(decode_json(raw, LiftReport)))
     report = decode_json(raw, AskReport)

@@ -90,31 +90,48 @@ def create_token(
     store: Store, request: TokenRequest, token: str, now: Instant, actor: str
 ) -> NewToken:
     """Record a token; UserError if one of this name is in use."""
+    head = store.head(PARTITION)
+    made = checked_token(store, request, hash_of(token), now)
+    store.append(PARTITION, [JournalNote(now, actor, made)], after=head)
+    return NewToken(token=token, row=token_row(made, now, actor))
+
+
+def checked_token(store: Store, request: TokenRequest, digest: str, now: Instant) -> TokenCreated:
+    """The fact of a token that may be created; UserError if one of this name is in use."""
     if not request.name.strip():
         raise UserError((Problem("name", "is empty", "write what the token is for"),))
     try:
         _ = selector_of(request.selector) if request.selector else None
     except ValueError as error:
         raise UserError((Problem("selector", str(error)),)) from None
-    made = TokenCreated(**fields_of(request), hash=hash_of(token))
-    head = store.head(PARTITION)
+    made = TokenCreated(**fields_of(request), hash=digest)
     known = read_tokens(store).by_name.get(made.name)
     if known is not None and known.works(now):
         remedy = f"`tidegate token revoke {made.name}`, or another name"
         raise UserError((Problem("", f'token "{made.name}" is in use', remedy),))
-    store.append(PARTITION, [JournalNote(now, actor, made)], after=head)
-    return NewToken(token=token, row=_row(TokenRecord(created=made, at=now, by=actor), now))
+    return made
 
 
-def revoke_token(store: Store, name: str, reason: str, now: Instant, actor: str) -> TokenList:
-    """Revoke a token; NotFoundError names the nearest that works."""
+def known_token(store: Store, name: str, now: Instant) -> TokenRow:
+    """A token that may be revoked; NotFoundError names the nearest that works."""
     known = read_tokens(store).by_name
     record = known.get(name)
     if record is None or record.revoked_at is not None:
         there = sorted(each for each, one in known.items() if one.revoked_at is None)
         raise NotFoundError("token", name, nearest_or_all(name, there))
+    return _row(record, now)
+
+
+def revoke_token(store: Store, name: str, reason: str, now: Instant, actor: str) -> TokenList:
+    """Revoke a token; NotFoundError names the nearest that works."""
+    known_token(store, name, now)
     store.append(PARTITION, [JournalNote(now, actor, TokenRevoked(name=name, reason=reason))])
     return TokenList(items=(_row(read_tokens(store).by_name[name], now),))
+
+
+def token_row(made: TokenCreated, now: Instant, actor: str) -> TokenRow:
+    """A token that is created now."""
+    return _row(TokenRecord(created=made, at=now, by=actor), now)
 
 
 def _row(record: TokenRecord, now: Instant) -> TokenRow:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from tidegate.app.brakes.change import BrakeReport, LiftReport
+from tidegate.app.brakes.change import BrakeReport, ExemptionReport, LiftReport
 from tidegate.app.brakes.reach import BrakeReach, FreezeSpan, PartitionReach
 from tidegate.app.brakes.release import BrakeRelease
 from tidegate.app.text.consequence_text import consequence_words
@@ -130,6 +130,11 @@ def _state(report: BrakeReport) -> str:
     if next_ is not None:
         begins = f"{_second(next_.starts_at)} – {_second(next_.ends_at)}"
     return f"Freeze {report.name} {'re' if report.replaced else ''}scheduled: {begins}"
+
+
+def exempt_line(report: ExemptionReport) -> str:
+    """That targets are exempted from a freeze, and until when."""
+    return f"freeze {report.freeze} has an exception until {report.exception.expires}"
 
 
 def lift_lines(report: LiftReport) -> Iterator[str]:

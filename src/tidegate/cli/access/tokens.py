@@ -1,11 +1,9 @@
 """`tidegate token`: API tokens of a service, created, listed and revoked."""
 
-import secrets
-
 import click
 
 from tidegate.access.roles import Role
-from tidegate.access.tokens import PREFIX
+from tidegate.access.tokens import random_token
 from tidegate.app.access.tokens import TokenRequest, create_token, revoke_token, token_list
 from tidegate.cli.live import actor, opened
 from tidegate.cli.moment import ahead
@@ -16,12 +14,6 @@ from tidegate.explain.table import layout
 from tidegate.wiring import clock
 
 FORMATS = ("table", "json", "yaml")
-TOKEN_BYTES = 32
-
-
-def random_token() -> str:
-    """A token that was never given out."""
-    return PREFIX + secrets.token_urlsafe(TOKEN_BYTES)
 
 
 @click.command(

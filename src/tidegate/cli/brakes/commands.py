@@ -11,6 +11,7 @@ import click
 
 from tidegate.app.brakes.request import FreezeException, FreezeTimes
 from tidegate.app.brakes.scope import BrakeScope
+from tidegate.app.text.reach_text import exempt_line
 from tidegate.cli.answers.place import AnswerPlace, answering, answers_option
 from tidegate.cli.brakes.options import (
     add,
@@ -159,7 +160,7 @@ def exempt(
         ready = answers.prepare_exemption(name, exception)
         agreed_to(ready.release, yes)
         report = ready.record()
-        click.echo(f"freeze {report.freeze} has an exception until {report.exception.expires}")
+        click.echo(exempt_line(report))
         tell_unattended(answers.workers())
 
 

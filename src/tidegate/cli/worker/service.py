@@ -8,6 +8,7 @@ from msgspec.structs import replace
 from tidegate import __version__
 from tidegate.access.policy_doc import AccessPolicy
 from tidegate.access.roles import Role
+from tidegate.access.tokens import random_token
 from tidegate.api.dispatch import Api, Refused
 from tidegate.api.live_journals import LiveJournals
 from tidegate.api.login.login import Login
@@ -15,7 +16,6 @@ from tidegate.api.route_table import ACTS, QUESTIONS
 from tidegate.api.server import TlsFiles
 from tidegate.app.access.policy import load_policy
 from tidegate.app.access.tokens import TokenRequest, create_token, token_list
-from tidegate.cli.access.tokens import random_token
 from tidegate.kind_table import rules_of
 from tidegate.machine.clock import Clock
 from tidegate.model.errors import OutsideError, UserError

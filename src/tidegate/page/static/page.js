@@ -226,7 +226,7 @@
     const kept = document.createElement("p");
     kept.id = "undo";
     kept.className = "banner";
-    kept.append(...[...$("#done", sheet).querySelectorAll("p:not(.acts)")].map((each) => { const line = document.createElement("span"); line.textContent = each.textContent; return line; }), undo.cloneNode(true));
+    kept.append(...[...$("#done", sheet).querySelectorAll(":scope > p:not(.acts)")].map((each) => { const line = document.createElement("span"); line.textContent = each.textContent; return line; }), undo.cloneNode(true));
     $("#top").append(kept);
     setTimeout(() => kept.remove(), UNDO_MS);
   }
