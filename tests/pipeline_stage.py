@@ -24,6 +24,7 @@ from tidegate.journal.fact import Fact, Mode
 from tidegate.journal.facts import Asked
 from tidegate.kinds.promotions.app.pipelines.observation import (
     PipelineObservation,
+    PipelineQuestions,
     PipelineReader,
 )
 from tidegate.kinds.promotions.app.pipelines.ports import PipelineRequests
@@ -125,11 +126,11 @@ class Shelf(PipelineReader):
         return [self.pipeline.partition]
 
     async def observe(
-        self, partition: str, pairs: Iterable[tuple[str, str]], now: Instant
+        self, partition: str, asked: PipelineQuestions, now: Instant
     ) -> PipelineObservation | None:
         """What is there now."""
         assert partition == self.pipeline.partition
-        assert all(len(each) == 2 for each in pairs)
+        assert all(len(each) == 2 for each in asked.pairs)
         reading = PipelineReading(
             pipeline=self.pipeline,
             base="f" * 40,
@@ -180,8 +181,9 @@ class MemoryForge(PipelineRequests):
             declined=declined_requests(closed),
         )
 
-    async def read(self, reading: PipelineReading) -> RequestsSeen:
+    async def read(self, reading: PipelineReading, known: Iterable[int]) -> RequestsSeen:
         """The same."""
+        assert set(known) <= self.kept.keys()
         assert reading.pipeline.name == self._shelf.pipeline.name
         return self.seen()
 

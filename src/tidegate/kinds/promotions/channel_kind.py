@@ -4,15 +4,16 @@ import asyncio
 from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
-from tidegate.engine.kind import Kind
+from tidegate.engine.kind import ActRefusedError, Kind
 from tidegate.engine.plain.rules import PlainWorld
 from tidegate.engine.plain.state import PlainTask
 from tidegate.gates.brakes import Brakes
 from tidegate.journal.fact import Fact
 from tidegate.kinds.promotions.app.pipelines.observation import (
     PipelineObservation,
+    PipelineQuestions,
     PipelineReader,
-    wanted_pairs,
+    questions_of,
 )
 from tidegate.kinds.promotions.app.pipelines.ports import PipelineRequests
 from tidegate.kinds.promotions.channel_rules import ChannelRules, PipelineState, act_of
@@ -21,9 +22,9 @@ from tidegate.kinds.promotions.core.channels.journal.facts import (
     RunsSeen,
     SlosSeen,
 )
-from tidegate.kinds.promotions.core.channels.journal.state import news_of, read_fact
+from tidegate.kinds.promotions.core.channels.journal.state import news_of, read_fact, requests_news
 from tidegate.machine.clock import Clock
-from tidegate.model.errors import StaleError
+from tidegate.model.errors import StaleError, UserError
 from tidegate.model.plan import Plan
 from tidegate.model.time import SECOND, Duration, Instant
 
@@ -48,7 +49,8 @@ class PipelineKind(Kind[PipelineState, PlainWorld, Plan, PipelineObservation]):
         self._reader, self._requests = reader, requests
         self._clock, self._every = clock, every
         self._last: dict[str, PipelineObservation] = {}
-        self._pairs: dict[str, tuple[tuple[str, str], ...]] = {}
+        # What is read beside the bundle, as of the last round.
+        self._asked: dict[str, PipelineQuestions] = {}
         self._woken: asyncio.Queue[str] = asyncio.Queue()
         # The repositories are used by one call at a time.
         self._lock = asyncio.Lock()
@@ -69,8 +71,8 @@ class PipelineKind(Kind[PipelineState, PlainWorld, Plan, PipelineObservation]):
         if last is not None and self._clock.now() - last.at < self._every:
             return last
         async with self._lock:
-            pairs = self._pairs.get(partition, ())
-            found = await self._reader.observe(partition, pairs, self._clock.now())
+            asked = self._asked.get(partition, PipelineQuestions())
+            found = await self._reader.observe(partition, asked, self._clock.now())
         if found is not None:
             self._last[partition] = found
         return found
@@ -91,11 +93,10 @@ class PipelineKind(Kind[PipelineState, PlainWorld, Plan, PipelineObservation]):
             facts.append(RunsSeen(runs=runs))
         if seen.slos is not None and dict(seen.slos) != known.slos:
             facts.append(SlosSeen(slos=dict(seen.slos)))
-        if seen.requests is not None and (
-            known.requests_at is None or seen.requests != known.requests
-        ):
-            facts.append(seen.requests)
-        self._pairs[seen.reading.pipeline.partition] = wanted_pairs(known)
+        requests = None if seen.requests is None else requests_news(known, seen.requests)
+        if requests is not None:
+            facts.append(requests)
+        self._asked[seen.reading.pipeline.partition] = questions_of(known)
         return [(now, fact) for fact in facts]
 
     def observe_soon(self, partition: str) -> None:
@@ -117,6 +118,8 @@ class PipelineKind(Kind[PipelineState, PlainWorld, Plan, PipelineObservation]):
         try:
             async with self._lock:
                 return await self._requests.carry_out(act, plan, world.inner)
+        except UserError as error:
+            raise ActRefusedError(f"bundle: {error}") from None
         finally:
             self._again(partition)
 

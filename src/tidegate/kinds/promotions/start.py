@@ -13,8 +13,11 @@ from tidegate.kinds.promotions.core.decide import KIND
 from tidegate.settings.settings import Settings
 
 if TYPE_CHECKING:
+    from tidegate.forge.port import Forge
     from tidegate.git.port import Repository
+    from tidegate.kinds.promotions.app.pipelines.forge_requests import ForgeRequests
     from tidegate.kinds.promotions.app.pipelines.ports import PipelinePorts
+    from tidegate.kinds.promotions.app.ports import PromotionPorts
 
 
 def start(settings: Settings, _seed: int) -> list[Started]:
@@ -36,22 +39,25 @@ def start(settings: Settings, _seed: int) -> list[Started]:
     forge = forge_of(settings, ports.bundle.url)
     kind = PromotionKind(ports, forge, clock())
     promotions = Started(kind, PromotionTelemetry(), forge.close, (KIND,))
-    return [promotions, _pipelines(settings, ports.bundle)]
+    return [promotions, _pipelines(settings, ports, forge)]
 
 
-def _pipelines(settings: Settings, bundle: "Repository") -> Started:
+def _pipelines(settings: Settings, offers: "PromotionPorts", forge: "Forge") -> Started:
+    from tidegate.kinds.promotions.app.pipelines.forge_requests import ForgeRequests
     from tidegate.kinds.promotions.app.pipelines.observation import PipelineSurvey
     from tidegate.kinds.promotions.channel_kind import PipelineKind
     from tidegate.kinds.promotions.telemetry.pipelines import PipelineTelemetry
     from tidegate.wiring import clock, warn
 
-    ports = pipeline_ports(settings, bundle)
+    ports = pipeline_ports(settings, offers.bundle, ForgeRequests(offers, forge))
     adopt = settings.promotion_requests == "adopt"
     kind = PipelineKind(PipelineSurvey(ports, warn), ports.requests, clock(), adopt=adopt)
     return Started(kind, PipelineTelemetry(), words=(CHANNELS,))
 
 
-def pipeline_ports(settings: Settings, bundle: "Repository") -> "PipelinePorts":
+def pipeline_ports(
+    settings: Settings, bundle: "Repository", requests: "ForgeRequests | None" = None
+) -> "PipelinePorts":
     """What pipelines read, as the settings say."""
     from tidegate import wiring
     from tidegate.kinds.promotions.app.pipelines.ports import PipelinePorts
@@ -69,4 +75,5 @@ def pipeline_ports(settings: Settings, bundle: "Repository") -> "PipelinePorts":
         read_head=lambda url, branch: wiring.read_head(settings.source or url, branch),
         commits=CommitRanges(open_mirror),
         deployments=() if state is None else (StateFolder(state),),
+        requests=requests,
     )

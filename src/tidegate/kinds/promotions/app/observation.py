@@ -28,6 +28,8 @@ from tidegate.kinds.promotions.core.verification import EnvironmentRuns
 from tidegate.kinds.promotions.core.world import OfferState, PromotionWorld, VersionOffer
 from tidegate.kinds.promotions.files.declared import promotions
 from tidegate.kinds.promotions.files.files import Files, root_in
+from tidegate.kinds.promotions.files.pipelines import pipelines
+from tidegate.kinds.promotions.files.versions import find_versions
 from tidegate.model.errors import StaleError, UserError
 from tidegate.model.time import SECOND, Duration, Instant
 from tidegate.propose.change import Upto
@@ -50,7 +52,11 @@ async def partitions(ports: PromotionPorts) -> tuple[str, ...]:
 def _partitions(ports: PromotionPorts) -> tuple[str, ...]:
     repository = ports.bundle
     files = Files(repository, repository.tip(), root_in(repository.prefix))
-    return tuple(f"{KIND}/{each.name}" for each in promotions(files))
+    found = promotions(files)
+    if pipelines(files):
+        # Then a bundle need not have a place of the built-in promotion.
+        found = tuple(each for each in found if each.where or find_versions(files, each).spots)
+    return tuple(f"{KIND}/{each.name}" for each in found)
 
 
 async def observe(

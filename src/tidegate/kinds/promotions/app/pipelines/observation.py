@@ -34,6 +34,15 @@ from tidegate.model.time import Instant
 Warn = Callable[[str], None]
 
 
+class PipelineQuestions(msgspec.Struct, frozen=True, kw_only=True):
+    """What is read of a pipeline beside its bundle, because of what is known."""
+
+    # Versions whose commits are wanted, beside those of subscribers: the old one and the new one.
+    pairs: tuple[tuple[str, str], ...] = ()
+    # Merge requests that were open when last seen.
+    requests: tuple[int, ...] = ()
+
+
 class PipelineObservation(msgspec.Struct, frozen=True, kw_only=True):
     """What one reading found."""
 
@@ -65,12 +74,9 @@ class PipelineReader(Protocol):
         ...
 
     async def observe(
-        self, partition: str, pairs: Iterable[tuple[str, str]], now: Instant
+        self, partition: str, asked: PipelineQuestions, now: Instant
     ) -> PipelineObservation | None:
-        """One reading; None: there is no such pipeline.
-
-        `pairs`: versions whose commits are wanted, beside those of subscribers.
-        """
+        """One reading; None: there is no such pipeline."""
         ...
 
 
@@ -87,10 +93,11 @@ class PipelineSurvey(PipelineReader):
         return [each.partition for each in found.pipelines]
 
     async def observe(
-        self, partition: str, pairs: Iterable[tuple[str, str]], now: Instant
+        self, partition: str, asked: PipelineQuestions, now: Instant
     ) -> PipelineObservation | None:
         """One reading; None: the bundle does not declare the pipeline any more."""
-        reading = await asyncio.to_thread(self._read, partition.removeprefix(f"{KIND}/"), pairs)
+        name = partition.removeprefix(f"{KIND}/")
+        reading = await asyncio.to_thread(self._read, name, asked.pairs)
         if reading is None:
             return None
         return PipelineObservation(
@@ -99,7 +106,7 @@ class PipelineSurvey(PipelineReader):
             deployments=await self._deployments(reading, now),
             runs=await self._runs(reading),
             slos=await self._slos(reading, now),
-            requests=await self._requests(reading),
+            requests=await self._requests(reading, asked.requests),
         )
 
     def _read_bundle(self) -> _Bundle:
@@ -161,11 +168,13 @@ class PipelineSurvey(PipelineReader):
             return None
         return await self._ports.slos.read(reading.slos, now)
 
-    async def _requests(self, reading: PipelineReading) -> RequestsSeen | None:
+    async def _requests(
+        self, reading: PipelineReading, known: tuple[int, ...]
+    ) -> RequestsSeen | None:
         if self._ports.requests is None:
             return None
         try:
-            return await self._ports.requests.read(reading)
+            return await self._ports.requests.read(reading, known)
         except OutsideError as error:
             self._warn(f"{reading.pipeline.partition}: {error}")
             return None
@@ -190,7 +199,10 @@ def _ranges(
         yield from ((url, old, new) for old, new in pairs)
 
 
-def wanted_pairs(known: PipelineKnown) -> tuple[tuple[str, str], ...]:
-    """Versions between which suspects are looked for: the last good one and one that failed."""
+def questions_of(known: PipelineKnown) -> PipelineQuestions:
+    """What is to be read next: suspects since the last good version, and open requests."""
     pairs = ((good_before(known, each), each.version) for each in known.quarantined.values())
-    return tuple(sorted((good, bad) for good, bad in pairs if good))
+    return PipelineQuestions(
+        pairs=tuple(sorted((good, bad) for good, bad in pairs if good)),
+        requests=tuple(each.number for each in known.requests.requests),
+    )

@@ -1,6 +1,6 @@
 """What pipelines need from outside; wiring provides it."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Protocol
 
 import msgspec
@@ -59,8 +59,11 @@ class CommitSource(Protocol):
 class PipelineRequests(Protocol):
     """The merge requests of pipelines, at a forge."""
 
-    async def read(self, reading: PipelineReading) -> RequestsSeen:
-        """Those that are open, and what closed ones show; OutsideError if it does not answer."""
+    async def read(self, reading: PipelineReading, known: Iterable[int]) -> RequestsSeen:
+        """Those that are open, and what became of known ones that are not.
+
+        OutsideError if the forge does not answer.
+        """
         ...
 
     async def carry_out(self, act: RequestAct, plan: PipelinePlan, world: PipelineWorld) -> str:

@@ -5,26 +5,22 @@ whether a merge request holds them or not. Then the requests are planned for all
 (`core/requests`), and what is said of a request is the last verdict of its subscribers.
 """
 
-from collections.abc import Iterator
-
 import msgspec
 
 from tidegate.gates.claims import Claim
-from tidegate.kinds.promotions.core.channels.decide import ChannelDecision, decide
+from tidegate.kinds.promotions.core.channels.decide import decide
 from tidegate.kinds.promotions.core.channels.journal.facts import RequestsSeen
 from tidegate.kinds.promotions.core.channels.model import ChannelWorld
 from tidegate.kinds.promotions.core.channels.reasons import ChannelReason
 from tidegate.kinds.promotions.core.channels.sources import PipelineReading
 from tidegate.kinds.promotions.core.requests.model import (
     ChannelPromotion,
-    Combination,
     RequestPlan,
     RequestsWorld,
-    SubscriberChange,
     combination,
-    promotion_of,
 )
 from tidegate.kinds.promotions.core.requests.plan import plan_requests
+from tidegate.kinds.promotions.core.requests.wanted import wanted_promotions
 from tidegate.model.plan import Action, Option, Plan
 from tidegate.model.progress_reasons import ProgressReason
 from tidegate.model.time import Instant
@@ -55,14 +51,15 @@ class PipelinePlan(Plan, frozen=True, kw_only=True):
 def plan_pipeline(world: PipelineWorld, now: Instant) -> PipelinePlan:
     """What is promoted now, in which requests, and what every gate says of every subscriber."""
     found = decide(world.channels, now)
-    promotions = tuple(_promotions(world, found))
+    names = [each.name for each in world.channels.subscribers]
+    versions = {names[at]: found.options[at].change.revision or "" for at in found.wanted}
+    promotions = wanted_promotions(world.reading.subscribers, versions)
     requests = _requests(world, promotions)
     wanted = frozenset(found.wanted)
     options = [
         _with_request(world, each, requests, offered=each.target in wanted)
         for each in found.options
     ]
-    names = [each.name for each in world.channels.subscribers]
     starting = [each for each in options if all_pass(each.verdicts)]
     return PipelinePlan(
         options=options,
@@ -73,27 +70,6 @@ def plan_pipeline(world: PipelineWorld, now: Instant) -> PipelinePlan:
         claims=found.claims,
         freed=found.freed,
     )
-
-
-def _promotions(world: PipelineWorld, found: ChannelDecision) -> Iterator[ChannelPromotion]:
-    """What is wanted, put together by the channels it comes from."""
-    places = {each.name: each for each in world.reading.subscribers}
-    together: dict[Combination, list[SubscriberChange]] = {}
-    for at in found.wanted:
-        target, version = world.channels.subscribers[at], found.options[at].change.revision
-        one = places[target.name]
-        change = SubscriberChange(
-            file=one.place.file,
-            template=one.place.template,
-            namespace=one.place.namespace_ref,
-            name=one.name,
-            old=one.ref,
-            version=version or "",
-            repository=one.place.url,
-        )
-        together.setdefault(combination(one.channels), []).append(change)
-    for channels, changes in sorted(together.items()):
-        yield promotion_of(channels, changes)
 
 
 def _requests(world: PipelineWorld, promotions: tuple[ChannelPromotion, ...]) -> RequestPlan:

@@ -148,9 +148,11 @@ class QuarantineLifted(Fact, frozen=True, tag="quarantineLifted", kw_only=True, 
 
 
 class RequestsSeen(Fact, frozen=True, tag="requestsSeen", kw_only=True, omit_defaults=True):
-    """The merge requests of a pipeline: those that are open, and what closed ones show."""
+    """The merge requests of a pipeline that are open, and what those show that ended since."""
 
     requests: tuple[SeenRequest, ...] = ()
+    # The numbers of those that were merged.
+    merged: tuple[int, ...] = ()
     failed: tuple[FailedBatch, ...] = ()
     declined: tuple[DeclinedRequest, ...] = ()
 

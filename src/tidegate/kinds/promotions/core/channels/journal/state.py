@@ -62,6 +62,7 @@ class PipelineKnown(msgspec.Struct):
     # Versions that were promoted and run well, the newest last, and how many there were in all.
     well: tuple[str, ...] = ()
     well_number: int = 0
+    # Those that are open, and what all that ended show.
     requests: RequestsSeen = RequestsSeen()
     requests_at: Instant | None = None
 
@@ -195,7 +196,20 @@ def _lifted(known: PipelineKnown, _: Instant, fact: QuarantineLifted) -> None:
 
 
 def _requests(known: PipelineKnown, at: Instant, fact: RequestsSeen) -> None:
-    known.requests, known.requests_at = fact, at
+    before = known.requests
+    known.requests = RequestsSeen(
+        requests=fact.requests,
+        failed=_with(before.failed, fact.failed),
+        declined=_with(before.declined, fact.declined),
+    )
+    known.requests_at = at
+
+
+def _with(before: tuple[Any, ...], new: tuple[Any, ...]) -> tuple[Any, ...]:
+    """What ended before and what ended since, each once; a request can be opened again."""
+    numbers = {each.number for each in new}
+    kept = tuple(each for each in before if each.number not in numbers)
+    return (*kept, *new)[-REMEMBERED_MAX:]
 
 
 _STEPS: dict[type, Callable[[PipelineKnown, Instant, Any], None]] = {
@@ -240,6 +254,19 @@ def _gone(before: PipelineReading, after: PipelineReading) -> tuple[str, ...]:
     there = {each.name for each in some}
     known: tuple[SaasSubscriber | SaasPublisher, ...] = (*before.subscribers, *before.publishers)
     return tuple(sorted({each.name for each in known} - there))
+
+
+def requests_news(known: PipelineKnown, seen: RequestsSeen) -> RequestsSeen | None:
+    """What a reading of merge requests shows that is not known; None: nothing."""
+    before = known.requests
+    news = RequestsSeen(
+        requests=seen.requests,
+        merged=seen.merged,
+        failed=tuple(each for each in seen.failed if each not in before.failed),
+        declined=tuple(each for each in seen.declined if each not in before.declined),
+    )
+    same = news.requests == before.requests and not (news.merged or news.failed or news.declined)
+    return None if same and known.requests_at is not None else news
 
 
 def news_of(known: PipelineKnown, seen: tuple[DeploymentSeen, ...]) -> tuple[DeploymentSeen, ...]:

@@ -1,0 +1,123 @@
+"""Pipelines from the command line: real repositories, a forge of files, a state store."""
+
+import json
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.command import tidegate
+from tests.git_repos import BOB, clone, commit, git, remote
+from tests.pipelined import PROD, PROD_EU, SAAS, TARGET, bundle_files, saas_text
+from tidegate.kinds.promotions.core.channels.sources import TargetPlace
+
+PARTITION = "channels/payments"
+
+
+class Play:
+    """A bundle with a pipeline, the repository that it deploys, and the existing state store."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        code = folder / "code"
+        code.mkdir()
+        self.code = remote(code, {"a": "0"}, at="2026-11-01T08:00:00Z")
+        self.work = clone(self.code, code / "work")
+        self.old = git(self.work, "rev-parse", "HEAD")
+        self.new = self.release("ship it")
+        files = {
+            path: text.replace("a" * 40, self.old) if isinstance(text, str) else text
+            for path, text in bundle_files().items()
+        }
+        self.clone = clone(remote(folder, files), folder / "clone")
+        (folder / ".gitconfig").write_text("[user]\n\tname = Ada\n\temail = ada@example.com\n")
+        self.env = {
+            **os.environ,
+            "XDG_CACHE_HOME": str(folder / "cache"),
+            "HOME": str(folder),
+            "TIDEGATE_SOURCE": str(self.code),
+            "TIDEGATE_DATABASE": str(folder / "tidegate.db"),
+            "TIDEGATE_FORGE": "local",
+        }
+
+    def release(self, subject: str, who: tuple[str, str] = BOB) -> str:
+        """A commit on the branch that stage follows."""
+        made = commit(self.work, {"a": subject}, subject, who, at="2026-11-05T08:00:00Z")
+        git(self.work, "push", "-q", "origin", "main")
+        return made
+
+    def deployed(self, version: str, *, success: bool = True) -> None:
+        """The existing deployer records a run on both publishers."""
+        for target, namespace in (("", "payments-stage"), ("stage-eu", "payments-stage-eu")):
+            place = TargetPlace(
+                saas="saas-payments",
+                template="api",
+                target=target,
+                cluster="stage-1",
+                namespace=namespace,
+                file=SAAS,
+            )
+            path = self.folder / "state/promotions_v2/payments-stage" / place.uid() / version
+            path.parent.mkdir(parents=True, exist_ok=True)
+            entry = {"success": success, "target_config_hash": "h", "saas_file": "saas-payments"}
+            path.write_text(json.dumps({**entry, "check_in": "2026-11-06 08:00:00+00:00"}))
+
+    def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """What the command says."""
+        return tidegate(*arguments, cwd=self.clone, env=self.env)
+
+    def work_once(self, *arguments: str) -> None:
+        """One worker, until nothing more happens by itself."""
+        state = ("--promotion-state", str(self.folder / "state"))
+        done = self.run("run", "--once", "--kind", "promotions", *state, *arguments)
+        assert done.returncode == 0, done.stderr
+
+    def told(self, *arguments: str) -> Any:
+        """What a command says as data."""
+        done = self.run(*arguments, "-o", "json")
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)
+
+
+@pytest.fixture
+def play(tmp_path: Path) -> Play:
+    """Deployed on stage by the existing deployer, with no soak asked for by one subscriber."""
+    return Play(tmp_path)
+
+
+def test_a_pipeline_is_observed_explained_offered_and_merged(play: Play) -> None:
+    """By default it only says what it would do; with --act it opens one merge request."""
+    play.work_once()
+    why = play.run("why", PROD).stdout
+    assert "was not seen to deploy" in why
+    play.deployed(play.new)
+    play.work_once()
+    assert "offered with 1 promotion" in play.run("why", PROD).stdout
+    assert git(play.clone, "ls-remote", "origin", "refs/heads/tidegate/*") == ""
+    play.work_once("--act", "channels/*")
+    (line,) = git(play.clone, "ls-remote", "origin", "refs/heads/tidegate/*").splitlines()
+    sha = line.split()[0]
+    git(play.clone, "fetch", "-q", "origin", sha)
+    changed = git(play.clone, "diff", "--name-only", "origin/main", sha).splitlines()
+    assert changed == [TARGET, SAAS]
+    shown = git(play.clone, "show", f"{sha}:{SAAS}")
+    assert f"ref: {play.new}  # moved by promotions" in shown
+    git(play.clone, "push", "-q", "origin", f"{sha}:refs/heads/main")
+    play.work_once("--act", "channels/*")
+    assert "done: it has the change" in play.run("why", PROD).stdout
+    assert play.run("when", PARTITION).returncode == 2
+    assert play.run("replay", PARTITION).returncode == 0
+    assert play.run("journal", "verify").returncode == 0
+
+
+def test_what_is_written_by_hand_counts_as_promoted(play: Play) -> None:
+    """A person may always be faster."""
+    text = saas_text(ref=play.new)
+    commit(play.clone, {SAAS: text})
+    git(play.clone, "push", "-q", "origin", "HEAD:main")
+    play.deployed(play.new)
+    play.work_once()
+    assert "done: it has the change" in play.run("why", PROD).stdout
+    assert "offered with 1 promotion" in play.run("why", PROD_EU).stdout
