@@ -105,3 +105,28 @@ def test_a_caller_sees_the_past_as_far_as_now(service: PageService) -> None:
     assert "prod-1" not in found.text
     stranger = service.reader(Role.VIEWER, rollouts=("simulated/other",)).log_in()
     assert stranger.get(f"/?{AT}").status == 404
+
+
+def test_changes_say_who_and_why_and_lead_to_the_moment(
+    service: PageService, reader: Reader
+) -> None:
+    body = {"groups": ["stage"], "reason": "tested <b>well</b>"}
+    assert service.client().post(f"/approve/{PARTITION}", body, if_match="*").status == 200
+    found = reader.get("/changes?name=stage-1")
+    assert found.status == 200, found.text
+    assert "approve stage" in text_of(found.text)
+    assert "tested <b>well</b>" not in found.text
+    assert "tested &lt;b&gt;well" in found.text
+    links = re.findall(r'href="(/rollout/[^"]*at=[^"]*)"', found.text)
+    assert reader.get(unescape(links[0])).status == 200
+    assert "no rollout or target" in text_of(reader.get("/changes?name=nosuch").text)
+    assert "tidegate changes stage-1 --since 24h" in text_of(found.text)
+
+
+def test_a_target_a_group_and_a_rollout_link_to_what_changed_there(reader: Reader) -> None:
+    why = reader.get(f"/why/{PARTITION}?target=prod-1").text
+    assert 'href="/changes?name=prod-1"' in why
+    rollout = unescape(reader.get(f"/rollout/{PARTITION}").text)
+    assert "/changes?name=simulated/rollout&group=stage" in rollout
+    assert "/changes?name=simulated/rollout" in rollout
+    assert 'href="/changes"' in reader.get("/").text

@@ -127,11 +127,25 @@ def test_the_past_is_read_without_javascript(visit: Callable[..., Visitor]) -> N
     assert not one.page.is_visible("#slider")
 
 
+def test_story_4_what_changed_here_by_whom_and_why(visit: Callable[..., Visitor]) -> None:
+    """From a target that waits to the people who set brakes on it."""
+    one = visit()
+    one.open(f"/rollout/{DEMO}")
+    one.page.click("#targets a[data-why]")
+    one.page.wait_for_selector("#panel h2")
+    one.page.click("#panel >> text=What changed here")
+    one.page.wait_for_selector("#changes")
+    one.open("/changes?name=a&since=1000d")
+    assert "user:ada hold inc-42 set: incident 42" in one.said("#changes")
+    one.page.click("#changes a[title='as it was then']")
+    one.page.wait_for_selector("#past")
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [390, 1440])
 def test_axe_finds_nothing_in_the_past(
     visit: Callable[..., Visitor], scheme: str, width: int
 ) -> None:
     one = visit(viewport={"width": width, "height": 900}, color_scheme=scheme, bypass_csp=True)
-    for path in (f"/?at=20/{DEMO}", f"/rollout/{DEMO}?at=20/{DEMO}"):
+    for path in (f"/?at=20/{DEMO}", f"/rollout/{DEMO}?at=20/{DEMO}", "/changes?since=1000d"):
         assert violations(one.open(path)) == [], path

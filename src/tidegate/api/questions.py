@@ -6,7 +6,7 @@ from typing import Annotated, TypeVar
 import msgspec
 from msgspec import Meta, field
 
-from tidegate.api.problem import bad_request, forbidden
+from tidegate.api.problem import bad_request
 from tidegate.api.route import (
     MomentQuery,
     QuestionRoute,
@@ -19,7 +19,6 @@ from tidegate.app.access.callers import CallerReport, caller_report
 from tidegate.app.brakes.brake_list import BlockList, ExpediteList, FreezeList, HoldList, brake_list
 from tidegate.app.brakes.claims import ClaimList, ClaimRow, claim_list
 from tidegate.app.cells import CellMap, FleetCells, cell_map, fleet_cells
-from tidegate.app.comparison import ReplayReport, replay
 from tidegate.app.documents import (
     RolloutDates,
     RolloutDetails,
@@ -27,29 +26,16 @@ from tidegate.app.documents import (
     StatusReport,
     TargetDetails,
 )
-from tidegate.app.journal.chains import ChainList, chains_of, verify_chains
-from tidegate.app.journal.entries import (
-    EntryList,
-    EntryQuery,
-    Shows,
-    behind,
-    entry_list,
-    parse_place,
-    place_of,
-)
 from tidegate.app.journals import Journals
 from tidegate.app.targets import TargetItem, TargetList, TargetQuery, parse_fields, target_list
 from tidegate.app.when import when
 from tidegate.documents.scope_doc import selector_of
 from tidegate.explain.pace import DAYS_AHEAD, DatePace
-from tidegate.journal.selection import EntryFilter
 from tidegate.kinds.integrations.app.pins.pin_list import TargetPinList, journal_pins
 from tidegate.kinds.upgrades.app.forecast import ClusterForecast, ClusterForecastList
 from tidegate.model.document import Document
-from tidegate.model.errors import NotFoundError
-from tidegate.model.problem import nearest_or_all
 from tidegate.model.selector import EVERYTHING, Selector
-from tidegate.model.time import Duration, Instant, parse_duration, parse_instant
+from tidegate.model.time import Duration, parse_duration
 
 T = TypeVar("T")
 Limit = Annotated[int, Meta(ge=1, le=1000)]
@@ -70,13 +56,6 @@ class KindQuery(MomentQuery, frozen=True):
     limit: Limit = 500
     # Where the part before ended, from its Link header.
     after: str = field(name="continue", default="")
-
-
-class RolloutsQuery(RouteQuery, frozen=True):
-    """Which rollouts."""
-
-    # Only these; none: all.
-    rollout: tuple[str, ...] = ()
 
 
 class WhyQuery(MomentQuery, frozen=True):
@@ -110,47 +89,6 @@ class TargetListQuery(MomentQuery, frozen=True):
     label_selector: str = ""
     field_selector: str = ""
     limit: Limit = 500
-    after: str = field(name="continue", default="")
-
-
-class EntryFields(RouteQuery, frozen=True):
-    """What entries must be."""
-
-    # Only those of these kinds of facts, of this actor, about this target or gate.
-    fact: tuple[str, ...] = ()
-    actor: str = ""
-    target: str = ""
-    gate: str = ""
-    # From this moment on, and before that one.
-    since: str = ""
-    until: str = ""
-    limit: Limit = 500
-
-    def wanted(self) -> EntryFilter:
-        """The same, as the journal is searched."""
-        return EntryFilter(
-            kinds=self.fact,
-            actor=self.actor,
-            target=self.target,
-            gate=self.gate,
-            since=_moment("since", self.since),
-            until=_moment("until", self.until),
-        )
-
-
-class EntryListQuery(EntryFields, frozen=True):
-    """Which entries of a rollout."""
-
-    after: Annotated[int, Meta(ge=0)] = field(name="continue", default=0)
-
-
-class JournalQuery(EntryFields, frozen=True):
-    """Which entries of all rollouts, by time."""
-
-    # Only of these rollouts; none: of all.
-    rollout: tuple[str, ...] = ()
-    # Only the last so many; 0: all.
-    last: Annotated[int, Meta(ge=0)] = 0
     after: str = field(name="continue", default="")
 
 
@@ -242,69 +180,6 @@ def claims(ask: RouteQuestion[NoQuery]) -> ClaimList:
     return msgspec.structs.replace(found, items=seen)
 
 
-def entries(ask: RouteQuestion[EntryListQuery]) -> RouteAnswer:
-    """The journal of a rollout: what happened, when, by which actor."""
-    query, one = ask.query, ask.journals.find(ask.name)
-    asked = EntryQuery(partitions=(one.partition,), wanted=query.wanted())
-    found = entry_list(ask.archive, asked, lambda _, entry: one.shows(entry))
-    later = [each for each in found.items if each.seq > query.after]
-    items, rest = tuple(later[: query.limit]), later[query.limit :]
-    after = str(items[-1].seq) if rest else ""
-    return RouteAnswer(msgspec.structs.replace(found, items=items), after)
-
-
-def journal(ask: RouteQuestion[JournalQuery]) -> RouteAnswer:
-    """The journals of all rollouts, and of brakes and logins to those who see all, by time."""
-    query, wanted = ask.query, ask.query.wanted()
-    if query.after:
-        try:
-            moment, *_ = parse_place(query.after)
-        except ValueError:
-            raise bad_request("is no place of an entry", "continue") from None
-        wanted = msgspec.structs.replace(wanted, since=max(moment, wanted.since or moment))
-    names, shows = _shown(ask.journals, query.rollout)
-    asked = EntryQuery(partitions=names, wanted=wanted)
-    rows = entry_list(ask.archive, asked, shows).items if names or shows is None else ()
-    rows = tuple(behind(rows, query.after)) if query.after else rows
-    rows = rows[-query.last :] if query.last else rows
-    items = rows[: query.limit]
-    after = place_of(items[-1]) if len(rows) > len(items) else ""
-    return RouteAnswer(EntryList(items=items), after)
-
-
-def _shown(journals: Journals, names: tuple[str, ...]) -> tuple[tuple[str, ...], Shows | None]:
-    """The partitions to read, and what of them is shown; NotFoundError for one that is not seen."""
-    if journals.is_unlimited:
-        return names, None
-    seen = journals.names()
-    for name in names:
-        if name not in seen:
-            raise NotFoundError("partition", name, nearest_or_all(name, seen, "none yet"))
-    found = {each: one for each in names or seen if (one := journals.read(each)) is not None}
-    return tuple(found), lambda partition, entry: found[partition].shows(entry)
-
-
-def verified(ask: RouteQuestion[RolloutsQuery]) -> ChainList:
-    """Whether an entry of the journal was changed, moved or removed."""
-    names, _ = _shown(ask.journals, ask.query.rollout)
-    if not names and not ask.journals.is_unlimited:
-        return ChainList(items=())
-    return verify_chains(ask.archive, chains_of(ask.archive, names))
-
-
-def replayed(ask: RouteQuestion[NoQuery]) -> ReplayReport:
-    """Recorded decisions of a rollout, taken again by today's rules, up to the first difference."""
-    one = ask.journals.find(ask.name)
-    if not one.is_whole:
-        raise forbidden(f"a replay shows all of {one.partition}, and you see a part of it")
-    return replay(ask.journals, one.partition)
-
-
-def replayed_all(ask: RouteQuestion[NoQuery]) -> ReplayReport:
-    """Recorded decisions of all rollouts, taken again, up to the first difference."""
-    return replay(ask.journals.only_whole())
-
-
 def whoami(ask: RouteQuestion[NoQuery]) -> CallerReport:
     """The caller, how it is known, and its roles."""
     return caller_report(ask.caller)
@@ -358,13 +233,6 @@ def asked_duration(name: str, text: str) -> Duration | None:
         raise bad_request(str(error), name) from None
 
 
-def _moment(name: str, text: str) -> Instant | None:
-    try:
-        return parse_instant(text) if text else None
-    except ValueError as error:
-        raise bad_request(str(error), name) from None
-
-
 QUESTIONS: tuple[QuestionRoute, ...] = (
     QuestionRoute("/status", status, (StatusReport,)),
     QuestionRoute("/rollouts", rollouts, (RolloutList,)),
@@ -382,10 +250,5 @@ QUESTIONS: tuple[QuestionRoute, ...] = (
     QuestionRoute("/expedites", expedites, (ExpediteList,)),
     QuestionRoute("/pins", pins, (TargetPinList,)),
     QuestionRoute("/claims", claims, (ClaimList,)),
-    QuestionRoute("/journal", journal, (EntryList,), long=True),
-    QuestionRoute("/journal/{name}", entries, (EntryList,), long=True),
-    QuestionRoute("/verify", verified, (ChainList,), long=True),
-    QuestionRoute("/replay", replayed_all, (ReplayReport,), long=True),
-    QuestionRoute("/replay/{name}", replayed, (ReplayReport,), long=True),
     QuestionRoute("/whoami", whoami, (CallerReport,)),
 )

@@ -1,6 +1,7 @@
 """Every route there is: those of every kind, and those that a kind adds."""
 
 from tidegate.api.acts import ACTS as SHARED_ACTS
+from tidegate.api.history import HISTORY_QUESTIONS
 from tidegate.api.questions import QUESTIONS as SHARED_QUESTIONS
 from tidegate.api.route import ActRoute, QuestionRoute, RouteQuery, RouteQuestion
 from tidegate.api.tokens import TOKEN_ACTS, TOKEN_QUESTIONS
@@ -47,6 +48,7 @@ def can_i(ask: RouteQuestion[PermissionQuery]) -> PermissionReport:
 
 QUESTIONS: tuple[QuestionRoute, ...] = (
     *SHARED_QUESTIONS,
+    *HISTORY_QUESTIONS,
     *UPGRADE_QUESTIONS,
     *PROMOTION_QUESTIONS,
     *TOKEN_QUESTIONS,

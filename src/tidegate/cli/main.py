@@ -20,6 +20,7 @@ _LOOK: Table = {
     "show": ("tidegate.cli.look.status:show", "Show one rollout or shard in full"),
     "why": ("tidegate.cli.look.why:why", "Explain why each target starts or waits, gate by gate"),
     "when": ("tidegate.cli.look.when:when", "Estimate when each target starts and finishes"),
+    "changes": ("tidegate.cli.look.changes:changes", "Show what changed lately, by whom and why"),
     "logs": (
         "tidegate.kinds.integrations.cli.logs:logs",
         "Print the log lines of shards, with shard and image",

@@ -40,6 +40,7 @@ from tidegate.page.sheet import ActDone, Sheets
 from tidegate.page.template_set import HEADERS, html, path_part, static_answer
 from tidegate.page.token_screen import token_lines
 from tidegate.page.travel.bar import asked_moment, past_bar
+from tidegate.page.travel.changes import changes_page
 from tidegate.page.words import WORDS
 
 # Called with what was refused: for logs and numbers.
@@ -80,6 +81,7 @@ class ServicePages:
             Route("/brakes", self._screen(self._brakes)),
             Route("/journal", self._screen(self._journal)),
             Route("/tokens", self._screen(self._tokens)),
+            Route("/changes", self._screen(self._changes, long=True)),
             Route("/entry/{seq:int}/{name:path}", self._screen(self._entry, long=True)),
             Route("/act/{verb}", self._caught(self._sheet)),
             Route("/act/{verb}", self._caught(self._confirm), methods=["POST"]),
@@ -272,6 +274,11 @@ class ServicePages:
             asked={each: params.get(each, "") for each in ("rollout", "actor", "target", "gate")},
             full=len(rows) == ENTRIES_SHOWN,
         )
+
+    def _changes(self, request: Request, caller: Caller, journals: Journals) -> Response:
+        found = changes_page(request, journals, self._live.archive)
+        header = frame(journals, caller, "changes")
+        return html("changes.html", frame=header, page=found, names=journals.names())
 
     def _entry(self, request: Request, caller: Caller, journals: Journals) -> Response:
         params = request.path_params

@@ -7,6 +7,7 @@ one partition, steps are its entries; of several, they are times, which only go 
 from collections.abc import Iterable, Iterator
 from itertools import islice
 
+from tidegate.app.journal.changes import QUIET
 from tidegate.app.journal.entries import EntryRow, entry_row
 from tidegate.app.journals import Journals
 from tidegate.app.past.journals import PastJournals
@@ -16,11 +17,6 @@ from tidegate.model.document import Document
 from tidegate.model.time import Instant, format_instant
 from tidegate.store.port import Store
 
-# What changes nothing that is shown: notices, requests beside their acts, logins.
-QUIET = frozenset(
-    ("told", "requested", "bound", "folded", "sessionStarted", "sessionEnded", "tokenCreated",
-     "tokenRevoked")
-)  # fmt: skip
 # Entries that are read at once, to find a step before a moment.
 READ = 50
 

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from tidegate.app.brakes.request import BrakeRequest, FreezeException
     from tidegate.app.comparison import ReplayReport
     from tidegate.app.documents import RolloutDetails, RolloutList, StatusReport, TargetDetails
+    from tidegate.app.journal.changes import ChangeList, ChangeQuery
     from tidegate.kinds.integrations.app.pins.pin_list import TargetPinList
     from tidegate.kinds.promotions.app.lanes import PromotionLaneList
 
@@ -77,6 +78,12 @@ class JournalAnswers:
         from tidegate.app.when import when
 
         return when(self._journals, name, pace)
+
+    def changes(self, query: "ChangeQuery") -> "ChangeList":
+        """What changed, by which actor, and why."""
+        from tidegate.app.journal.changes import change_list
+
+        return change_list(self._journals, self._store, query)
 
     def brake_list(self, brake: str, name: str | None) -> "BrakeList":
         """The brakes that are on."""

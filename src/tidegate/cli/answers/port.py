@@ -14,6 +14,7 @@ from tidegate.app.brakes.release import BrakeRelease
 from tidegate.app.brakes.request import BrakeRequest, FreezeException
 from tidegate.app.comparison import ReplayReport
 from tidegate.app.documents import RolloutDetails, RolloutList, StatusReport, TargetDetails
+from tidegate.app.journal.changes import ChangeList, ChangeQuery
 from tidegate.app.workers import PartitionWorker
 from tidegate.explain.pace import DatePace
 from tidegate.model.document import Document
@@ -93,6 +94,10 @@ class AnswerSource(Protocol):
 
     def when(self, name: str, pace: DatePace) -> Document:
         """As `app.when.when`."""
+        ...
+
+    def changes(self, query: ChangeQuery) -> ChangeList:
+        """As `app.journal.changes.change_list`."""
         ...
 
     def brake_list(self, brake: str, name: str | None) -> BrakeList:

@@ -20,6 +20,7 @@ from tidegate.app.documents import (
     StatusReport,
     TargetDetails,
 )
+from tidegate.app.journal.changes import ChangeList, ChangeQuery
 from tidegate.app.workers import PartitionWorker
 from tidegate.cli.answers.port import (
     ReadyAsk,
@@ -87,6 +88,20 @@ class ServiceAnswers:
         for key, value in (("applyTime", pace.apply_time), ("poolTime", pace.pool_time)):
             query[key] = "" if value is None else format_duration(value)
         return self._client.get(f"/when/{name}", query, *kinds)
+
+    def changes(self, query: ChangeQuery) -> ChangeList:
+        """What changed, by which actor, and why."""
+        scope = query.scope
+        asked: dict[str, object] = {
+            "name": query.name,
+            "group": list(scope.groups),
+            "org": list(scope.organisations),
+            "env": list(scope.environments),
+            "kind": list(scope.kinds),
+            "since": format_instant(query.since),
+            "until": format_instant(query.until),
+        }
+        return self._client.get("/changed", asked, ChangeList)
 
     def brake_list(self, brake: str, name: str | None) -> BrakeList:
         """The brakes that are on."""
