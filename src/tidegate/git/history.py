@@ -1,6 +1,7 @@
 """The history of a repository as values: commits, and how two of them relate."""
 
 import enum
+import re
 
 import msgspec
 
@@ -8,6 +9,12 @@ from tidegate.model.time import Instant
 
 # Digits of a commit's short name, and the least of its full name.
 SHORT, FULL = 7, 40
+_COMMIT = re.compile(rf"[0-9a-f]{{{FULL},}}")
+
+
+def short_version(version: str) -> str:
+    """A full commit by its short name; a tag, a branch or a short name as it is."""
+    return version[:SHORT] if _COMMIT.fullmatch(version) else version
 
 
 class Commit(msgspec.Struct, frozen=True, kw_only=True):

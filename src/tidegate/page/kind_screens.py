@@ -7,6 +7,7 @@ import msgspec
 from tidegate.api.questions import NoQuery
 from tidegate.api.route import RouteQuestion
 from tidegate.app.journals import Journals
+from tidegate.git.history import short_version
 from tidegate.kinds.integrations.app.pins.pin_list import journal_pins
 from tidegate.kinds.promotions.app.lanes import LaneEnvironment, promotion_lanes
 from tidegate.kinds.upgrades.api.questions import ClusterQuery, clusters
@@ -81,17 +82,18 @@ def _of_cluster(journals: Journals, org: str, environment: str, name: str) -> Ta
 def _promotions(journals: Journals) -> KindTable:
     rows = tuple(
         (
-            TableCell(lane.promotion, f"/rollout/{lane.partition}"),
-            TableCell(lane.version),
+            # The rows of a promotion name it once.
+            TableCell("" if at else lane.promotion, f"/rollout/{lane.partition}"),
+            TableCell("" if at else short_version(lane.version)),
             TableCell(each.name, rollout=lane.partition, target=each.name),
-            TableCell(", ".join(each.versions) or each.follows or ""),
+            TableCell(", ".join(map(short_version, each.versions)) or each.follows or ""),
             TableCell("" if each.behind is None else str(each.behind)),
             TableCell(each.state),
             _offered(each),
             TableCell("; ".join(filter(None, (each.why, *each.troubles)))),
         )
         for lane in promotion_lanes(journals).items
-        for each in lane.environments
+        for at, each in enumerate(lane.environments)
     )
     head = ("promotion", "newest", "environment", "version", "behind", "status", "offered", "why")
     return KindTable(WORDS["promotions"], _words(head), rows)
@@ -104,7 +106,7 @@ def _offered(each: LaneEnvironment) -> TableCell:
         return TableCell("")
     url = offer.url or ""
     is_link = url.startswith(("https://", "http://"))
-    return TableCell(f"{offer.version} {offer.state}", url if is_link else "")
+    return TableCell(f"{short_version(offer.version)} {offer.state}", url if is_link else "")
 
 
 def _rollouts(journals: Journals, kind: str) -> KindTable:
