@@ -14,7 +14,8 @@ from tidegate.engine.execute import Executor, Limits
 from tidegate.engine.plain.rules import PlainWorld
 from tidegate.engine.vitals import Vitals
 from tidegate.engine.watchdog import LoopHeld, Steps, Watchdog
-from tidegate.engine.worker import Worker, WorkerSettings
+from tidegate.engine.worker import Worker
+from tidegate.engine.worker_settings import WorkerSettings
 from tidegate.machine.system_clock import SystemClock
 from tidegate.model.plan import Plan
 from tidegate.model.time import Instant

@@ -15,7 +15,8 @@ from tests.staged import Declared
 from tidegate.app.journals import Journals
 from tidegate.engine.breaker import Breaker
 from tidegate.engine.execute import Executor, Limits
-from tidegate.engine.worker import Worker, WorkerSettings
+from tidegate.engine.worker import Worker
+from tidegate.engine.worker_settings import WorkerSettings
 from tidegate.explain.view import PartitionView
 from tidegate.journal.facts import Acted
 from tidegate.kind_table import rules_of

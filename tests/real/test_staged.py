@@ -16,7 +16,8 @@ from tidegate.app.text.view_text import TARGET_HEAD
 from tidegate.engine.breaker import Breaker
 from tidegate.engine.execute import Executor, Limits
 from tidegate.engine.round import RoundResult
-from tidegate.engine.worker import Worker, WorkerSettings
+from tidegate.engine.worker import Worker
+from tidegate.engine.worker_settings import WorkerSettings
 from tidegate.explain.sentence import sentence
 from tidegate.explain.table import layout
 from tidegate.journal.chain import JournalNote

@@ -21,7 +21,8 @@ import msgspec
 from tests.staged import INTEGRATION, NUMBERED, TIERS, Declared, rules
 from tidegate.engine.breaker import Breaker
 from tidegate.engine.execute import Executor, Limits
-from tidegate.engine.worker import Worker, WorkerSettings
+from tidegate.engine.worker import Worker
+from tidegate.engine.worker_settings import WorkerSettings
 from tidegate.kinds.integrations.core.workloads.live import pod_of, workload_of
 from tidegate.kinds.integrations.kind import NamespaceKind
 from tidegate.kinds.integrations.wire.run_numbers import read_run

@@ -18,7 +18,8 @@ from tidegate.engine.execute import Executor, Limits
 from tidegate.engine.notify import NoticeQueue
 from tidegate.engine.replay import replay_partition
 from tidegate.engine.round import RoundResult
-from tidegate.engine.worker import Worker, WorkerSettings
+from tidegate.engine.worker import Worker
+from tidegate.engine.worker_settings import WorkerSettings
 from tidegate.explain.notice import Notice, NoticeKind
 from tidegate.gates.brakes import Brakes
 from tidegate.gates.hold import Hold

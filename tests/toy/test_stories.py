@@ -15,7 +15,7 @@ from tests.sim.story.witness import Witness
 from tests.toy.lamps import LampRules, Lamps
 from tidegate.engine.brakes.book import BrakeBook
 from tidegate.engine.execute import _Wave
-from tidegate.engine.worker import WorkerSettings
+from tidegate.engine.worker_settings import WorkerSettings
 from tidegate.gates.brakes import Brakes
 from tidegate.journal.brake_state import PARTITION as BRAKES
 from tidegate.journal.chain import JournalNote

@@ -12,7 +12,6 @@ from fnmatch import fnmatchcase
 from functools import partial
 from typing import Any
 
-import msgspec
 from msgspec.structs import replace
 
 from tidegate.engine.brakes.book import BrakeBook
@@ -27,6 +26,7 @@ from tidegate.engine.partition import PartitionState, verify_chain
 from tidegate.engine.round import Desk, Round, RoundResult, rests_on
 from tidegate.engine.vitals import KnownTroubles, Led, Vitals
 from tidegate.engine.watchdog import Steps
+from tidegate.engine.worker_settings import WorkerSettings
 from tidegate.gates.brakes import Brakes
 from tidegate.gates.scope import kind_words
 from tidegate.journal.facts import Mode
@@ -41,37 +41,6 @@ from tidegate.store.port import BrokenChainError, Store
 MISSED_MAX = 3
 # After so many partitions that a brake is held against, others get their turn.
 WOKEN_AT_ONCE = 50
-
-
-class WorkerSettings(msgspec.Struct, frozen=True):
-    """How a worker works; every wait has a limit."""
-
-    holder: str
-    # Partitions that are acted on; all others are only observed.
-    act: tuple[str, ...] = ()
-    kinds: tuple[str, ...] = ("*",)
-    lease_term: Duration = Duration(30 * SECOND)
-    # How soon a fact written by another process (an approval, a hold) is noticed.
-    listen_s: float = 0.5
-    # How long a partition goes without a round if nothing calls for one.
-    resync_s: float = 30.0
-    discover_s: float = 5.0
-    # How often a worker that does not lead all that it could looks for what it may take.
-    follow_s: float = 1.0
-    # Whether it asks other workers for its share of what they lead.
-    shares: bool = True
-    # How long changes of a partition collect before its next round.
-    settle_s: float = 0.0
-    # As of a desk; only for a journal on this machine: a read of it waits for no other.
-    short_s: float = 0.0
-    rounds_max: int = 8
-    observe_timeout_s: float = 60.0
-    backoff_first_s: float = 1.0
-    backoff_max_s: float = 120.0
-    # How long rounds under way may take to end once the worker is stopped.
-    grace_s: float = 20.0
-    # How soon a task that does not end is cancelled again.
-    cancel_s: float = 5.0
 
 
 # What happened to a partition: for logs, metrics and tests.

@@ -13,7 +13,7 @@ from tests.sim.loop.witness import Partition, RolloutWitness
 from tests.sim.story.life import Life
 from tests.sim.story.scene import Happening, Scene, in_order
 from tidegate.engine.execute import Limits
-from tidegate.engine.worker import WorkerSettings
+from tidegate.engine.worker_settings import WorkerSettings
 from tidegate.journal.brake_state import PARTITION as BRAKES
 from tidegate.journal.chain import JournalNote
 from tidegate.journal.facts import Asked, Braked, Lifted, Verb

@@ -13,7 +13,8 @@ from tests.sim.story.witness import Witness
 from tidegate.engine.breaker import Breaker
 from tidegate.engine.execute import Executor, Limits
 from tidegate.engine.kind import Kind
-from tidegate.engine.worker import Worker, WorkerSettings
+from tidegate.engine.worker import Worker
+from tidegate.engine.worker_settings import WorkerSettings
 from tidegate.model.time import SECOND, Duration, Instant, format_instant
 from tidegate.simulation.faults import Faults, FaultyStore
 from tidegate.simulation.virtual_loop import VirtualLoop

@@ -13,7 +13,7 @@ from tests.sim.upgrades.mortal import MortalClusters, Weather
 from tests.sim.upgrades.people import People
 from tests.sim.upgrades.record import Record
 from tests.sim.upgrades.witness import UpgradeWitness
-from tidegate.engine.worker import WorkerSettings
+from tidegate.engine.worker_settings import WorkerSettings
 from tidegate.kinds.upgrades.app.surveys import SurveyChannel, SurveyPace, Surveys
 from tidegate.kinds.upgrades.kind import UpgradeKind
 from tidegate.kinds.upgrades.ocm.simulated.start import found

@@ -8,7 +8,8 @@ from tidegate.engine.brakes.book import BrakeBook
 from tidegate.engine.breaker import Breaker
 from tidegate.engine.execute import Executor, Limits
 from tidegate.engine.started import Living
-from tidegate.engine.worker import Worker, WorkerSettings
+from tidegate.engine.worker import Worker
+from tidegate.engine.worker_settings import WorkerSettings
 from tidegate.machine.clock import Clock
 from tidegate.model.time import SECOND, Duration
 from tidegate.simulation.fast_loop import run_fast

@@ -12,11 +12,11 @@ from typing import Any
 import click
 
 from tidegate.cli.setting_options import settings_options
-from tidegate.engine import worker
 from tidegate.engine.brakes.book import BrakeBook
 from tidegate.engine.brakes.evidence import Gatherer
 from tidegate.engine.breaker import Breaker
 from tidegate.engine.execute import Executor, Limits
+from tidegate.engine.worker_settings import WorkerSettings
 from tidegate.model.time import SECOND
 from tidegate.settings.brake_file import BrakeFile
 from tidegate.settings.prometheus_file import read_servers
@@ -102,9 +102,9 @@ def executor(settings: Settings, allow_mass_delete: bool) -> Executor:
     return Executor(limits, Breaker())
 
 
-def worker_settings(settings: Settings) -> worker.WorkerSettings:
+def worker_settings(settings: Settings) -> WorkerSettings:
     """How the worker works."""
-    return worker.WorkerSettings(
+    return WorkerSettings(
         holder=f"{socket.gethostname()}/{os.getpid()}",
         act=settings.act,
         kinds=settings.kinds,

@@ -14,7 +14,8 @@ from tidegate.bundle.section import Bundle
 from tidegate.engine.breaker import Breaker
 from tidegate.engine.execute import Executor, Limits
 from tidegate.engine.round import RoundResult
-from tidegate.engine.worker import Worker, WorkerSettings
+from tidegate.engine.worker import Worker
+from tidegate.engine.worker_settings import WorkerSettings
 from tidegate.kinds.integrations.app.estates import estate_in, with_heads
 from tidegate.kinds.integrations.app.life import StagedEstate, with_image
 from tidegate.kinds.integrations.core.waves.declaration import declared_of

@@ -15,7 +15,8 @@ from tidegate.engine.brakes.source import Written
 from tidegate.engine.breaker import Breaker
 from tidegate.engine.execute import Executor, Limits
 from tidegate.engine.partition import PartitionState
-from tidegate.engine.worker import Report, Worker, WorkerSettings
+from tidegate.engine.worker import Report, Worker
+from tidegate.engine.worker_settings import WorkerSettings
 from tidegate.journal.chain import JournalNote
 from tidegate.kinds.upgrades.app.read.journal import UpgradeJournal
 from tidegate.kinds.upgrades.app.read.organisations import AskAlerts, publishing, read_organisations
