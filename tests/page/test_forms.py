@@ -136,3 +136,18 @@ def test_a_viewer_gets_no_form_recorded(service: PageService) -> None:
         answer = reader.post(f"/act/{verb}", {"name": "new", "reason": "x", **written})
         assert "it needs the role operator" in text_of(answer.text), verb
     assert braked(service) == []
+
+
+def test_a_freeze_is_in_force_only_at_its_times(service: PageService) -> None:
+    """One that comes is listed as coming, and is no banner on every page."""
+    reader = service.reader().log_in()
+    for name, begin in (("now", "2020-01-01T00:00:00Z"), ("later", "2098-01-01T00:00:00Z")):
+        times = {"from": begin, "to": "2099-01-01T00:00:00Z", "scope": "everything"}
+        assert reader.post("/act/freeze", {**times, "name": name, "reason": "x"}).status == 200
+    sections = [text_of(each) for each in re.split("<h2>", reader.get("/brakes").text)]
+    banner, in_force, coming, ended = (
+        ("freeze now" in each, "freeze later" in each) for each in sections
+    )
+    assert (banner, in_force) == ((True, False), (True, False))
+    assert (coming, ended) == ((False, True), (False, False))
+    assert "freeze later" not in text_of(reader.get("/").text)

@@ -7,7 +7,7 @@ from tidegate.app.access.callers import permission
 from tidegate.app.brakes.brake_list import BrakeItem, brake_items
 from tidegate.app.brakes.scope import covers
 from tidegate.app.journals import Decision, Journals
-from tidegate.model.time import format_second
+from tidegate.model.time import Instant, format_second, parse_instant
 from tidegate.page.travel.bar import PastBar
 
 # What stops targets of others, and so is shown on every page.
@@ -87,10 +87,11 @@ def frame(
 
 def brake_lines(journals: Journals, *brakes: str) -> list[BrakeLine]:
     """Brakes of these kinds, by name."""
-    return [_line(brake, each) for brake in brakes for each in brake_items(journals, brake)]
+    now = journals.now
+    return [_line(brake, each, now) for brake in brakes for each in brake_items(journals, brake)]
 
 
-def _line(brake: str, item: BrakeItem) -> BrakeLine:
+def _line(brake: str, item: BrakeItem, now: Instant) -> BrakeLine:
     return BrakeLine(
         brake=brake,
         name=item.name,
@@ -101,9 +102,14 @@ def _line(brake: str, item: BrakeItem) -> BrakeLine:
         since=item.since or "",
         by=item.by or "",
         next=item.next or "",
-        in_force=item.in_force,
+        in_force=item.in_force and (brake != "freeze" or _is_on(item, now)),
         about=str(item.revision or item.version or ""),
     )
+
+
+def _is_on(freeze: BrakeItem, now: Instant) -> bool:
+    """Whether a freeze has begun; one that is set may come much later."""
+    return freeze.next is not None and parse_instant(freeze.next.partition(" ")[0]) <= now
 
 
 def lift_offer(caller: Caller, line: BrakeLine) -> ActButton:

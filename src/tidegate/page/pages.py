@@ -326,7 +326,7 @@ class ServicePages:
             if isinstance(found, ActDone):
                 context["done"] = found
                 return html("done_part.html" if _is_part(request) else "done.html", **context)
-            status = 412 if found.moved else 422 if found.error else 200
+            status = 412 if found.moved else 422 if found.error and not found.is_new else 200
             context |= {
                 "sheet": found,
                 "key": secrets.token_hex(16),

@@ -182,7 +182,7 @@ class Sheets:
             error=error,
             difference=difference,
             moved=moved,
-            is_new="key" not in sent,
+            is_new="tag" not in sent and "key" not in sent,
         )
 
     def confirm(

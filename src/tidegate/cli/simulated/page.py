@@ -43,7 +43,7 @@ END_S = 8.0
 @click.option("--image", "images", multiple=True, metavar="TAG", help="Of a bundle: one by one.")
 @click.option("--behaviour", metavar="FILE", help="Of a bundle: what images do on which shards.")
 @click.option("--promotions", metavar="DIR", help="What examples/promotion.py wrote.")
-@click.option("--brakes", metavar="FILE", help="Brakes that are on from the beginning.")
+@click.option("--brakes", metavar="FILE", help="Freezes that are set at the beginning.")
 @click.option("--listen", default="127.0.0.1:0", show_default=True, help="On this machine only.")
 @click.option("--seed", type=int, default=0, show_default=True, help="What random failures follow.")
 @click.option(
@@ -96,26 +96,28 @@ def _serve(fleets: "SimulatedFleets", listen: str, brakes: str | None) -> None:
     from tidegate.api.server import bind
     from tidegate.cli.live import opened
     from tidegate.cli.simulated.fast_worker import FastWorker
+    from tidegate.cli.simulated.standing_brakes import read_standing, set_standing
     from tidegate.engine.brakes.book import BrakeBook
-    from tidegate.settings.brake_file import BrakeFile
     from tidegate.settings.setting_reader import split_address
 
     where = split_address(listen)
     if where is None:
         raise click.UsageError(f"--listen {listen}: write 127.0.0.1:8080")
     check_loopback(where[0])
+    standing = read_standing(brakes) if brakes is not None else None
     with ExitStack() as stack:
         ear = stack.enter_context(bind(*where))
         folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="tidegate-"))
         database = str(Path(folder) / "journal.db")
         store = stack.enter_context(opened(database, writes=True, creates=True))
-        files = [BrakeFile(Path(brakes), must_exist=True)] if brakes is not None else []
+        if standing is not None:
+            set_standing(store, standing, fleets.clock.now())
         worker = FastWorker(
             store,
             fleets.living(store),
             fleets.clock,
             fleets.clock.speed,
-            BrakeBook(store, files),
+            BrakeBook(store),
             lambda line: click.echo(line, err=True),
         )
         try:
