@@ -3,15 +3,20 @@
 10,000 targets with every verdict are 350 kB this way, and 32 kB compressed.
 """
 
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
 from msgspec import field
 
 from tidegate.app.documents import OptionDoc, TargetParts
-from tidegate.app.journals import Decision, Journals
 from tidegate.app.plan_tag import tag_of
 from tidegate.app.tally import look_of
-from tidegate.explain.view import TargetRow
+from tidegate.explain.view import PartitionView, TargetRow
 from tidegate.model.document import Document, Part
 from tidegate.model.time import format_instant
+
+if TYPE_CHECKING:
+    from tidegate.app.journals import Journals
 
 
 class CellKind(Part, frozen=True, kw_only=True, omit_defaults=True):
@@ -49,34 +54,34 @@ class FleetCells(Document, frozen=True, kw_only=True):
     items: tuple[CellMap, ...]
 
 
-def fleet_cells(journals: Journals, kind: str = "") -> FleetCells:
+def fleet_cells(journals: "Journals", kind: str = "") -> FleetCells:
     """Every partition, or those of a kind, as cells."""
-    items = tuple(map(cells_of, journals.all(kind)))
+    items = tuple(each.cells for each in journals.all(kind))
     return FleetCells(at=format_instant(journals.now), items=items)
 
 
-def cell_map(journals: Journals, name: str) -> CellMap:
+def cell_map(journals: "Journals", name: str) -> CellMap:
     """A partition as cells."""
-    return cells_of(journals.find(name))
+    return journals.find(name).cells
 
 
-def cells_of(one: Decision) -> CellMap:
-    """A decision as cells."""
+def cells_of(view: PartitionView, rows: Mapping[str, str], *, moves: bool) -> CellMap:
+    """A plan as cells; `rows`: as a person decides by it, `moves`: a worker acts on it."""
     parts, kinds = TargetParts(), dict[tuple[object, ...], int]()
     found: list[CellKind] = []
     cells: list[int] = []
-    for row in one.view.targets:
+    for row in view.targets:
         key = _key(row)
         if key not in kinds:
             kinds[key] = len(found)
-            found.append(_kind(parts, row, moves=one.worker.moves))
+            found.append(_kind(parts, row, moves=moves))
         cells.append(kinds[key])
     return CellMap(
-        rollout=one.partition,
-        at=format_instant(one.now),
-        tag=tag_of(one.rows),
+        rollout=view.partition,
+        at=format_instant(view.now),
+        tag=tag_of(rows),
         kinds=tuple(found),
-        names=tuple(row.name for row in one.view.targets),
+        names=tuple(row.name for row in view.targets),
         cells=tuple(cells),
     )
 

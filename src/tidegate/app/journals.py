@@ -238,7 +238,7 @@ class Journals:
         attended = None if kept is None else self.attendance(partition)
         if kept is None or kept.found is None or attended is None or not kept.holds(attended.at):
             return None
-        found = dataclasses.replace(kept.found, now=attended.at, worker=attended.worker)
+        found = kept.found.later(attended.at, attended.worker)
         self._kept.keep(partition, dataclasses.replace(kept, found=found, at=self.now))
         return found
 

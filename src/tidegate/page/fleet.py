@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
-from tidegate.app.cells import CellMap, cells_of
+from tidegate.app.cells import CellMap
 from tidegate.app.journals import Decision, Journals
 from tidegate.app.workers import trouble_lines
 from tidegate.page.words import FILLED, LOOKS, WORDS
@@ -125,7 +125,7 @@ def fleet_view(journals: Journals, query: FleetQuery) -> FleetView:
 
 def fleet_block(one: Decision) -> FleetBlock:
     """One rollout, with its groups in order."""
-    cells = cells_of(one)
+    cells = one.cells
     number = Counter(cells.cells)
     whole: Counter[str] = Counter()
     by_group: dict[str, Counter[str]] = {}

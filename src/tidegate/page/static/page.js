@@ -258,15 +258,17 @@
       this.labels = [];
       this.cursor = -1;
       this.query();
-      new ResizeObserver(() => this.layout()).observe(canvas.parentElement);
+      // Drawing makes it higher, which is no reason to draw again.
+      new ResizeObserver(() => { if (this.room() !== this.width) this.layout(); }).observe(canvas.parentElement);
       matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.draw());
       canvas.addEventListener("mousemove", (event) => this.hover(event));
       canvas.addEventListener("mouseleave", () => { $("#hover").hidden = true; });
       canvas.addEventListener("click", (event) => { const at = this.at(event); if (at >= 0) { this.move(at); this.open(false); } });
       canvas.addEventListener("keydown", (event) => this.key(event));
-      canvas.addEventListener("focus", () => { if (this.cursor < 0 && this.cells.length) this.move(0); else this.draw(); });
-      canvas.addEventListener("blur", () => this.draw());
+      canvas.addEventListener("focus", () => { if (this.cursor < 0 && this.cells.length) this.move(0); else this.ring(); });
+      canvas.addEventListener("blur", () => this.ring());
     }
+    room() { return Math.max(200, this.canvas.parentElement.clientWidth - 20); }
     query() {
       const params = new URL(location.href).searchParams;
       this.words = (params.get("q") || "").toLowerCase().split(/\s+/).filter(Boolean);
@@ -315,12 +317,23 @@
         const map = this.rollouts.get(cell.rollout), kind = map.kinds[map.cells[cell.index]];
         const look = cell.kind.look;
         cell.kind = kind;
-        if (kind.look !== look) { cell.bright = this.matches(cell); this.one(cell); }
+        if (kind.look !== look) { cell.bright = this.matches(cell); this.again(cell); }
       }
-      if (this.cursor >= 0) this.ring(this.cells[this.cursor]);
+      this.ring();
+    }
+    // The cells of a rollout by group; they are kept for as long as its targets are the same.
+    grouped(map) {
+      if (map.groups) return map.groups;
+      map.groups = new Map();
+      map.names.forEach((name, index) => {
+        const kind = map.kinds[map.cells[index]], group = kind.group || "";
+        if (!map.groups.has(group)) map.groups.set(group, []);
+        map.groups.get(group).push({ rollout: map.rollout, name, index, kind, x: 0, y: 0, bright: true });
+      });
+      return map.groups;
     }
     layout() {
-      const width = Math.max(200, this.canvas.parentElement.clientWidth - 20);
+      const width = this.width = this.room();
       let count = 0;
       for (const each of this.rollouts.values()) count += each.names.length;
       const size = this.size = count <= 600 ? 18 : count <= 3000 ? 13 : count <= 12000 ? 9 : 6;
@@ -328,12 +341,7 @@
       // Rollouts flow as words do: small ones beside each other, each as wide as its groups.
       let left = 0, y = 0, tall = 0;
       for (const map of this.rollouts.values()) {
-        const groups = new Map();
-        map.names.forEach((name, index) => {
-          const kind = map.kinds[map.cells[index]], group = kind.group || "";
-          if (!groups.has(group)) groups.set(group, []);
-          groups.get(group).push({ rollout: map.rollout, name, index, kind });
-        });
+        const groups = this.grouped(map);
         this.pen.font = TITLE;
         const head = [...groups.keys()].some(Boolean) ? 17 : 0, blocks = [];
         let x = 0, top = 24, row = 0, wide = Math.min(width, this.pen.measureText(map.rollout).width);
@@ -380,7 +388,8 @@
       return this.words.every((each) => text.includes(each));
     }
     match() {
-      for (const cell of this.cells) cell.bright = this.matches(cell);
+      const all = !this.look && !this.words.length;
+      for (const cell of this.cells) cell.bright = all || this.matches(cell);
       this.draw();
     }
     colours() {
@@ -398,8 +407,12 @@
         pen.font = each.strong ? TITLE : "12px system-ui, sans-serif";
         pen.fillText(this.short(each.text, each.width), each.x, each.y);
       }
-      for (const cell of this.cells) this.one(cell, true);
-      if (this.cursor >= 0) this.ring(this.cells[this.cursor]);
+      // Cells that look alike are painted together: to set a colour costs more than a square.
+      const piles = {};
+      for (const cell of this.cells) (piles[cell.kind.look] ||= [[], []])[cell.bright ? 1 : 0].push(cell);
+      for (const [look, both] of Object.entries(piles)) both.forEach((pile, bright) => { if (pile.length) this.paint(look, bright, pile); });
+      this.ringed = null;
+      this.ring();
     }
     short(text, width) {
       if (this.pen.measureText(text).width <= width) return text;
@@ -407,21 +420,31 @@
       while (most > 1 && this.pen.measureText(`${text.slice(0, most)}…`).width > width) most = Math.floor(most * 0.8);
       return `${text.slice(0, most)}…`;
     }
-    one(cell, clean) {
-      const pen = this.pen, side = this.size - (this.size > 8 ? 3 : 1), { x, y } = cell, look = cell.kind.look;
-      if (!clean) pen.clearRect(x - 1, y - 1, this.size, this.size);
-      pen.globalAlpha = cell.bright ? 1 : 0.16;
+    paint(look, bright, pile) {
+      const pen = this.pen, side = this.size - (this.size > 8 ? 3 : 1);
+      pen.globalAlpha = bright ? 1 : 0.16;
       pen.fillStyle = pen.strokeStyle = this.colour[look];
       pen.lineWidth = side > 8 ? 2 : 1.2;
-      if (side < 6 && look !== "failed") pen.fillRect(x, y, side, side);
-      else SHAPES[look](pen, x, y, side);
+      if (side < 6 && look !== "failed") for (const { x, y } of pile) pen.fillRect(x, y, side, side);
+      else for (const { x, y } of pile) SHAPES[look](pen, x, y, side);
       pen.globalAlpha = 1;
     }
-    ring(cell) {
-      if (document.activeElement !== this.canvas) return;
+    again(cell) {
+      this.pen.clearRect(cell.x - 1, cell.y - 1, this.size, this.size);
+      this.paint(cell.kind.look, cell.bright, [cell]);
+    }
+    // The cursor is drawn over its cell, and is taken off by painting the cells around it again.
+    ring() {
+      const before = this.ringed, size = this.size;
+      if (before) {
+        this.pen.clearRect(before.x - 3, before.y - 3, size + 3, size + 3);
+        for (const cell of this.cells) if (Math.abs(cell.x - before.x) <= size && Math.abs(cell.y - before.y) <= size) this.again(cell);
+      }
+      const here = this.ringed = document.activeElement === this.canvas && this.cells[this.cursor] || null;
+      if (!here) return;
       this.pen.strokeStyle = this.colour.ink;
       this.pen.lineWidth = 2;
-      this.pen.strokeRect(cell.x - 1.5, cell.y - 1.5, this.size, this.size);
+      this.pen.strokeRect(here.x - 1.5, here.y - 1.5, size, size);
     }
     at(event) {
       const box = this.canvas.getBoundingClientRect(), x = event.clientX - box.left, y = event.clientY - box.top, size = this.size;
@@ -443,7 +466,7 @@
     }
     move(at) {
       this.cursor = at;
-      this.draw();
+      this.ring();
       const cell = this.cells[at];
       $("#map-said").textContent = this.sentence(cell);
       const box = this.canvas.getBoundingClientRect(), y = box.top + cell.y;
