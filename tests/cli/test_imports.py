@@ -99,6 +99,13 @@ def test_making_a_journal_imports_no_migrations(tmp_path: Path) -> None:
     assert not {"sqlalchemy", "alembic"} & imported(*hold, "--yes", "--database", path)
 
 
+def test_a_service_imports_a_client_only_for_what_it_asks() -> None:
+    """No HTTP client and no cryptography where no issuer, cluster or hub is configured."""
+    found = imported("serve", "--help")
+    assert "tidegate.api.login.login" in found
+    assert not {"aiohttp", "cryptography", "joserfc"} & found
+
+
 def test_what_is_imported_is_seen(tmp_path: Path) -> None:
     """The checks above can fail: what a worker needs is seen where one runs."""
     found = imported("run", "--scenario", str(DEMO), "--once", "--database", str(tmp_path / "x.db"))

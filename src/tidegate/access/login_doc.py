@@ -16,8 +16,8 @@ import msgspec
 from tidegate.documents.reader import Reader
 from tidegate.model.problem import nearest, shown
 from tidegate.model.time import SECOND, Duration
+from tidegate.net.address import is_safe
 from tidegate.oidc.identity import ALGORITHMS, IssuerSettings
-from tidegate.oidc.issuer import is_safe
 
 # How long a session of a browser lasts, and the most that can be asked for.
 SESSION = Duration(12 * 3600 * SECOND)

@@ -19,7 +19,7 @@ from tidegate.machine.clock import Clock
 from tidegate.model.errors import OutsideError
 from tidegate.model.json_text import decode_json
 from tidegate.model.time import SECOND, Instant
-from tidegate.net.address import is_loopback
+from tidegate.net.address import is_safe
 from tidegate.net.http_request import PASSING, PassingError, bounded, passing, proxy_for
 from tidegate.oidc.identity import Identity, IssuerSettings, LoginRefusedError
 from tidegate.oidc.token import check_token, claimed
@@ -288,12 +288,6 @@ class Issuer:
                     return response.status, await bounded(response, BYTES_MAX)
         except PassingError as error:
             raise OutsideError(f"{self.settings.issuer}: {error}") from None
-
-
-def is_safe(url: str) -> bool:
-    """Whether secrets may be sent to an address: TLS, or this machine."""
-    parts = urlsplit(url)
-    return parts.scheme == "https" or (parts.scheme == "http" and is_loopback(parts.netloc))
 
 
 def _has(keys: KeySet, kid: str) -> bool:

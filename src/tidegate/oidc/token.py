@@ -5,15 +5,14 @@ Nothing is taken from a token before its signature is known to be good, except w
 
 from base64 import urlsafe_b64decode
 from collections.abc import Mapping
-from typing import Any
-
-from joserfc import jwt
-from joserfc.errors import JoseError
-from joserfc.jwk import KeySet
+from typing import TYPE_CHECKING, Any
 
 from tidegate.model.json_text import decode_json
 from tidegate.model.time import SECOND, Instant, format_second
 from tidegate.oidc.identity import Identity, IssuerSettings, LoginRefusedError
+
+if TYPE_CHECKING:
+    from joserfc.jwk import KeySet
 
 # A token with hundreds of groups has some 10 kB.
 TOKEN_BYTES_MAX = 32 * 1024
@@ -49,7 +48,7 @@ def expiry_of(token: str) -> Instant | None:
 
 
 def check_token(
-    token: str, keys: KeySet, settings: IssuerSettings, now: Instant, *, nonce: str | None = None
+    token: str, keys: "KeySet", settings: IssuerSettings, now: Instant, *, nonce: str | None = None
 ) -> Identity:
     """The person a token names; LoginRefusedError says what is wrong with it.
 
@@ -61,6 +60,10 @@ def check_token(
     if algorithm not in settings.algorithms:
         allowed = ", ".join(settings.algorithms)
         raise LoginRefusedError(f'the token is signed with "{algorithm[:20]}", not with {allowed}')
+    # Cryptography takes long to import, and a service without an issuer checks no token.
+    from joserfc import jwt
+    from joserfc.errors import JoseError
+
     try:
         claims = jwt.decode(token, keys, algorithms=list(settings.algorithms)).claims
     except (JoseError, ValueError) as error:

@@ -7,7 +7,7 @@ import asyncio
 import secrets
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, urlencode
 
 import msgspec
@@ -26,9 +26,11 @@ from tidegate.model.errors import TidegateError
 from tidegate.model.json_text import decode_json
 from tidegate.model.time import SECOND, Instant
 from tidegate.oidc.identity import LoginRefusedError
-from tidegate.oidc.issuer import Issuer
 from tidegate.oidc.login_secrets import LoginSecrets, new_secrets
 from tidegate.store.port import Store
+
+if TYPE_CHECKING:
+    from tidegate.oidc.issuer import Issuer
 
 # How long a person may take at the issuer.
 LOGIN_S = 600
@@ -182,7 +184,7 @@ class BrowserLogin:
         note = JournalNote(now, actor, fact)
         await asyncio.to_thread(self._store.append, PARTITION, [note])
 
-    def _oidc(self) -> tuple[OidcLogin, Issuer]:
+    def _oidc(self) -> "tuple[OidcLogin, Issuer]":
         oidc, issuer = self._login.policy.oidc, self._login.issuer
         if oidc is None or issuer is None or not oidc.url:
             detail = "this service has no login by browser: set oidc.url in its policy file"

@@ -5,6 +5,7 @@ What was checked a moment ago is not asked again, so that known callers go on fo
 """
 
 import asyncio
+from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec.structs import replace
@@ -22,9 +23,11 @@ from tidegate.kubernetes.review_port import TokenReviews
 from tidegate.machine.clock import Clock
 from tidegate.model.time import SECOND, Instant
 from tidegate.oidc.identity import LoginRefusedError
-from tidegate.oidc.issuer import Issuer
 from tidegate.oidc.token import TOKEN_BYTES_MAX, claimed
 from tidegate.store.port import Store
+
+if TYPE_CHECKING:  # a client for HTTP, which is imported where an issuer is configured
+    from tidegate.oidc.issuer import Issuer
 
 # How long a cluster is not asked again about a token that it knows, and about one that it does not.
 KNOWN = 60 * SECOND
@@ -50,7 +53,7 @@ class Login:
         store: Store,
         clock: Clock,
         policy: AccessPolicy,
-        issuer: Issuer | None = None,
+        issuer: "Issuer | None" = None,
         reviews: TokenReviews | None = None,
     ) -> None:
         self._rates = CallerRates(clock)

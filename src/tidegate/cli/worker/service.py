@@ -20,7 +20,6 @@ from tidegate.kind_table import rules_of
 from tidegate.machine.clock import Clock
 from tidegate.model.errors import OutsideError, UserError
 from tidegate.model.problem import Problem
-from tidegate.oidc.issuer import Issuer
 from tidegate.page.pages import ServicePages
 from tidegate.settings.settings import Settings, revealed
 from tidegate.store.archive_port import Archive
@@ -43,7 +42,11 @@ def make_service(
     every page; logins begin and end by that of the machine.
     """
     live = LiveJournals(archive, rules_of, time or clock())
-    issuer = None if policy.oidc is None else Issuer(policy.oidc.settings, clock())
+    issuer = None
+    if policy.oidc is not None:
+        from tidegate.oidc.issuer import Issuer
+
+        issuer = Issuer(policy.oidc.settings, clock())
     account = policy.kubernetes
     reviews = None
     if account is not None:
