@@ -7,13 +7,14 @@ runs each law with CI's number and with fewer, and writes those that need fewer 
 number by hand. Measure again when a law or what it draws changes much; a new law draws CI's number.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import coverage
 import pytest
 from hypothesis import settings
+
+from tests.sim.branches import branches
 
 TABLE = Path(__file__).with_name("draws.txt")
 # As many as on a person's machine; a number between that and CI's may be put behind it.
@@ -58,7 +59,7 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
 
     def reached(number: int) -> set[Any]:
         pyfuncitem.obj._hypothesis_internal_use_settings = settings(max_examples=number)
-        return _branches(lambda: pyfuncitem.obj(**arguments))
+        return branches(lambda: pyfuncitem.obj(**arguments))
 
     # The fewest first: what a process does once is theirs.
     fewest, every = reached(FEWER[0]), reached(ci)
@@ -68,20 +69,6 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
             enough = number
     _write(name_of(pyfuncitem), 0 if enough == ci else enough)
     return True
-
-
-def _branches(work: Callable[[], object]) -> set[Any]:
-    measured = coverage.Coverage(
-        data_file=None, branch=True, source_pkgs=["tidegate"], config_file=False, messages=False
-    )
-    measured.set_option("run:disable_warnings", ["module-not-measured", "no-data-collected"])
-    measured.start()
-    try:
-        work()
-    finally:
-        measured.stop()
-    data = measured.get_data()
-    return {(file, *arc) for file in data.measured_files() for arc in data.arcs(file) or ()}
 
 
 def _write(law: str, number: int) -> None:

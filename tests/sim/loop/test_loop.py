@@ -5,20 +5,35 @@ from pathlib import Path
 
 import pytest
 
-from tests.sim import IN_CI, sized
+from tests.sim import sized
 from tests.sim.loop.story import live_through
 from tests.sim.story.elsewhere import ends_elsewhere
 from tidegate.simulation.faults import CallFault
 from tidegate.store.port import Store
 from tidegate.wiring import open_store
 
-STEPS = sized(20_000, 60_000, 200_000)
+# Together they reach every branch that the first 200 stories reach, in an eighth of the time
+# (`python -m tests.sim.story.choice loop 200`).
+CHOSEN: tuple[int, ...] = (126, 4, 190, 149, 27, 176, 120, 70, 147, 33, 10, 75, 121, 140, 87)
+CHOSEN += (54, 3, 8, 123, 195, 143, 172, 73, 133, 52, 169, 0, 152, 114)
+# Fresh ones beside them.
+STEPS = sized(4_000, 12_000, 200_000)
 CHUNKS = 4
-# Far enough apart for chunks never to meet.
+# Far enough apart for chunks never to meet; none of the chosen ones is among them.
 SEEDS_A_CHUNK = 1_000
 
 
-@pytest.mark.parametrize("chunk", range(CHUNKS))
+@pytest.mark.parametrize("half", [CHOSEN[::2], CHOSEN[1::2]], ids=["even", "odd"])
+def test_the_chosen_stories_keep_their_promises(half: tuple[int, ...]) -> None:
+    """Whatever is known to happen, happens in each half of them."""
+    seen: Counter[str] = Counter()
+    for seed in half:
+        seen += live_through(seed).seen
+    missing = [one.value for one in CallFault if not seen[f"fault: {one.value}"]]
+    assert not missing, f"these faults are not met any more: {missing}"
+
+
+@pytest.mark.parametrize("chunk", range(1, CHUNKS + 1))
 def test_the_loop_keeps_its_promises_under_every_fault(chunk: int) -> None:
     """Order, limits, budget, keys, brakes and the journal hold; in the end every target arrives."""
     seen: Counter[str] = Counter()
@@ -27,9 +42,6 @@ def test_the_loop_keeps_its_promises_under_every_fault(chunk: int) -> None:
         seen += live_through(seed).seen
         seed += 1
     assert seen["carried out"], "nothing is ever carried out: the stories have become dull"
-    if IN_CI:
-        missing = [one.value for one in CallFault if not seen[f"fault: {one.value}"]]
-        assert len(missing) <= len(CallFault) // 3, f"these faults are not met any more: {missing}"
 
 
 @pytest.mark.parametrize("seed", [3, 10])
