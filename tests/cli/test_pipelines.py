@@ -9,8 +9,20 @@ from typing import Any
 import pytest
 
 from tests.command import tidegate
-from tests.git_repos import BOB, clone, commit, git, remote
-from tests.pipelined import PROD, PROD_EU, SAAS, TARGET, bundle_files, saas_text
+from tests.git_repos import ADA, BOB, clone, commit, git, remote
+from tests.pipelined import (
+    PIPELINE,
+    PROD,
+    PROD_EU,
+    SAAS,
+    STAGE,
+    STAGE_EU,
+    TARGET,
+    bundle_files,
+    pipeline_text,
+    saas_text,
+)
+from tidegate import wiring
 from tidegate.kinds.promotions.core.channels.sources import TargetPlace
 
 PARTITION = "channels/payments"
@@ -69,7 +81,8 @@ class Play:
         return tidegate(*arguments, cwd=self.clone, env=self.env)
 
     def work_once(self, *arguments: str) -> None:
-        """One worker, until nothing more happens by itself."""
+        """One worker, until nothing more happens by itself; it reads branches anew."""
+        wiring._remote_heads.cache_clear()
         state = ("--promotion-state", str(self.folder / "state"))
         done = self.run("run", "--once", "--kind", "promotions", *state, *arguments)
         assert done.returncode == 0, done.stderr
@@ -121,3 +134,44 @@ def test_what_is_written_by_hand_counts_as_promoted(play: Play) -> None:
     play.work_once()
     assert "done: it has the change" in play.run("why", PROD).stdout
     assert "offered with 1 promotion" in play.run("why", PROD_EU).stdout
+
+
+def test_a_failure_names_suspects_and_a_person_lifts_it(play: Play) -> None:
+    """Commits by author since the last good version; the middle of them halves the range."""
+    play.deployed(play.new)
+    play.work_once()
+    play.release("faster", ADA)
+    play.release("log less", ADA)
+    bad = play.release("retry", BOB)
+    play.deployed(bad, success=False)
+    play.work_once()
+    assert "is quarantined" in play.run("why", f"env/{PROD}").stdout
+    listed = play.told("promotions", "suspects", bad[:7])
+    assert (listed["good"], listed["number"]) == (play.new, 3)
+    assert [each["name"] for each in listed["authors"]] == ["Ada", "Bob"]
+    text = play.run("promotions", "suspects", bad[:7], "--bisect").stdout
+    assert "3 suspects since" in text
+    assert "good leaves 1, a failure 2" in text
+    lift = ("promotions", "lift", bad[:7], "--pipeline", "payments", "--reason", "node full")
+    assert play.run(*lift).returncode == 2
+    assert play.run(*lift, "--yes").returncode == 0
+    assert "is quarantined" not in play.run("why", PROD).stdout
+
+
+def test_deployments_and_evidence_are_reported_by_hand(play: Play) -> None:
+    """What the store does not have, a person or a script reports."""
+    rule = pipeline_text("evidence: {named: [load-test]}\n")
+    commit(play.clone, {PIPELINE: rule})
+    git(play.clone, "push", "-q", "origin", "HEAD:main")
+    (play.folder / "state/promotions_v2").mkdir(parents=True)
+    play.work_once()
+    pipeline = ("--pipeline", "payments")
+    for name in (STAGE, STAGE_EU):
+        done = play.run("promotions", "deployed", name, play.new, "--good", *pipeline)
+        assert done.returncode == 0, done.stderr
+    unknown = play.run("promotions", "evidence", play.new[:7], "smoke", "--good", *pipeline)
+    assert unknown.returncode != 0
+    assert "not reported of" in play.run("why", PROD).stdout
+    told = play.told("promotions", "evidence", play.new[:7], "load-test", "--good", *pipeline)
+    assert told["missing"] == []
+    assert "reported good of" in play.run("why", PROD).stdout

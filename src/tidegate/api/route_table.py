@@ -6,13 +6,14 @@ from tidegate.api.questions import QUESTIONS as SHARED_QUESTIONS
 from tidegate.api.route import ActRoute, QuestionRoute, RouteQuery, RouteQuestion
 from tidegate.api.tokens import TOKEN_ACTS, TOKEN_QUESTIONS
 from tidegate.app.access.callers import PermissionReport, permission
+from tidegate.kinds.promotions.api.acts import PROMOTION_ACTS
 from tidegate.kinds.promotions.api.questions import PROMOTION_QUESTIONS
 from tidegate.kinds.upgrades.api.acts import UPGRADE_ACTS
 from tidegate.kinds.upgrades.api.questions import UPGRADE_QUESTIONS
 from tidegate.model.errors import NotFoundError
 from tidegate.model.problem import nearest_or_all
 
-ACTS: tuple[ActRoute, ...] = (*SHARED_ACTS, *UPGRADE_ACTS, *TOKEN_ACTS)
+ACTS: tuple[ActRoute, ...] = (*SHARED_ACTS, *UPGRADE_ACTS, *PROMOTION_ACTS, *TOKEN_ACTS)
 
 
 class PermissionQuery(RouteQuery, frozen=True):

@@ -95,6 +95,10 @@ _MERGE_REQUESTS: Table = {
         "tidegate.kinds.promotions.cli.promote:promote",
         "Move a version to environments by merge request",
     ),
+    "promotions": (
+        "tidegate.kinds.promotions.cli.pipelines:promotions",
+        "Report on versions in pipelines, find suspects, lift",
+    ),
     "pending": (
         "tidegate.kinds.promotions.cli.pending:pending",
         "List commits that are merged and not promoted",

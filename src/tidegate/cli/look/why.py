@@ -99,7 +99,7 @@ def why(
             _show_world(asked, document, target, output)
         else:
             _show(explain_reading(_read(what, document, at), target), output, colour)
-    elif what.startswith(ENVIRONMENT) and target is None:
+    elif what.startswith(ENVIRONMENT) and target is None and ":" not in what:
         from tidegate.kinds.promotions.cli.plan import show_gates
 
         show_gates(settings, what.removeprefix(ENVIRONMENT), promotion, output)

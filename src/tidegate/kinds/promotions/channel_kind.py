@@ -1,7 +1,7 @@
 """Pipelines as a worker runs them: saas files and deployments are read, versions are offered."""
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any
 
 from tidegate.engine.kind import ActRefusedError, Kind
@@ -51,6 +51,8 @@ class PipelineKind(Kind[PipelineState, PlainWorld, Plan, PipelineObservation]):
         self._last: dict[str, PipelineObservation] = {}
         # What is read beside the bundle, as of the last round.
         self._asked: dict[str, PipelineQuestions] = {}
+        # Pipelines of which something is asked for that was not read yet.
+        self._unread: set[str] = set()
         self._woken: asyncio.Queue[str] = asyncio.Queue()
         # The repositories are used by one call at a time.
         self._lock = asyncio.Lock()
@@ -96,8 +98,22 @@ class PipelineKind(Kind[PipelineState, PlainWorld, Plan, PipelineObservation]):
         requests = None if seen.requests is None else requests_news(known, seen.requests)
         if requests is not None:
             facts.append(requests)
-        self._asked[seen.reading.pipeline.partition] = questions_of(known)
         return [(now, fact) for fact in facts]
+
+    async def after_round(self, round_: Any) -> Mapping[str, str]:
+        """Read again at once what the facts of this round ask for: commits, open requests."""
+        partition = round_.part.partition
+        asked = questions_of(round_.part.state.known)
+        self._unread.discard(partition)
+        if asked != self._asked.get(partition, PipelineQuestions()):
+            self._asked[partition] = asked
+            self._unread.add(partition)
+            self._again(partition)
+        return {}
+
+    def rests(self, result: Any) -> bool:
+        """Whether nothing more happens by itself: all that is asked for was read."""
+        return super().rests(result) and result.partition not in self._unread
 
     def observe_soon(self, partition: str) -> None:
         """Read again in the next round."""
