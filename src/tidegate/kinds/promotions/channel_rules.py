@@ -5,7 +5,7 @@ write is worked out from the state again, so that a journal keeps what was decid
 of every file.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
 import msgspec
@@ -14,10 +14,12 @@ from tidegate.engine.kind import PlanRecord, Task, UnderWay
 from tidegate.engine.plain.rules import PlainRules, PlainWorld, digest_of, stands_of
 from tidegate.engine.plain.state import PlainState, PlainTask, PlanMade, tried_at
 from tidegate.explain.notice import DueNotices
+from tidegate.explain.pace import DatePace
 from tidegate.explain.view import PartitionView
 from tidegate.gates.ask import Ask, Purpose, shut_now
 from tidegate.gates.brakes import Brakes, Coverages
 from tidegate.git.history import SHORT
+from tidegate.journal.chain import JournalEntry
 from tidegate.journal.fact import Fact, Mode
 from tidegate.journal.facts import Asked, Bound, Verb
 from tidegate.journal.keys import task_key
@@ -33,6 +35,7 @@ from tidegate.kinds.promotions.core.channels.plan import (
     plan_pipeline,
 )
 from tidegate.kinds.promotions.core.requests.model import RequestAct, RequestVerb
+from tidegate.model.document import Document
 from tidegate.model.plan import Plan
 from tidegate.model.time import Duration, Instant
 from tidegate.model.verdict import Verdict
@@ -214,6 +217,22 @@ class ChannelRules(PlainRules[PipelineState]):
         """One row a subscriber."""
         assert isinstance(plan, PipelinePlan)
         return pipeline_view(partition, state.known, world.inner, plan, now)
+
+    def dates(
+        self,
+        partition: str,
+        _state: PipelineState,
+        world: PlainWorld,
+        now: Instant,
+        _entries: Iterable[JournalEntry],
+        pace: DatePace,
+        target: str | None,
+    ) -> Document | None:
+        """When each subscriber is offered its version, if nothing but time passes."""
+        # The application makes documents of what the rules foresee.
+        from tidegate.kinds.promotions.app.pipelines.dates import pipeline_dates
+
+        return pipeline_dates(partition, world.inner, now, pace, target)
 
 
 def _ask(state: PipelineState, fact: Asked) -> None:
