@@ -21,7 +21,8 @@ from tidegate.explain.notice import NoticeKind
 from tidegate.forge.port import MergeRequest
 from tidegate.journal.fact import Mode, tag_of
 from tidegate.kind_table import rules_of
-from tidegate.kinds.promotions.app.lanes import LaneEnvironment, promotion_lanes
+from tidegate.kinds.promotions.app.lane_parts import LaneEnvironment
+from tidegate.kinds.promotions.app.lanes import promotion_lanes
 from tidegate.kinds.promotions.core.journal.state import PromotionState
 from tidegate.kinds.promotions.kind import PromotionKind
 from tidegate.kinds.promotions.rules import PromotionRules

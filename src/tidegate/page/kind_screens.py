@@ -9,7 +9,8 @@ from tidegate.api.route import RouteQuestion
 from tidegate.app.journals import Journals
 from tidegate.git.history import short_version
 from tidegate.kinds.integrations.app.pins.pin_list import journal_pins
-from tidegate.kinds.promotions.app.lanes import LaneEnvironment, promotion_lanes
+from tidegate.kinds.promotions.app.lane_parts import LaneEnvironment
+from tidegate.kinds.promotions.app.lanes import promotion_lanes
 from tidegate.kinds.upgrades.api.questions import ClusterQuery, clusters
 from tidegate.page.fleet import Bar, FleetBlock, fleet_block
 from tidegate.page.words import WORDS
@@ -85,7 +86,9 @@ def _promotions(journals: Journals) -> KindTable:
             # The rows of a promotion name it once.
             TableCell("" if at else lane.promotion, f"/rollout/{lane.partition}"),
             TableCell("" if at else short_version(lane.version)),
-            TableCell(each.name, rollout=lane.partition, target=each.name),
+            TableCell(each.name)
+            if each.publishes
+            else TableCell(each.name, rollout=lane.partition, target=each.name),
             TableCell(", ".join(map(short_version, each.versions)) or each.follows or ""),
             TableCell("" if each.behind is None else str(each.behind)),
             TableCell(each.state),

@@ -5,79 +5,40 @@ from collections.abc import Iterator
 from tidegate.app.journals import Decision, Journals
 from tidegate.explain.sentence import sentence
 from tidegate.explain.view import TargetRow
+from tidegate.kinds.promotions.app.lane_parts import (
+    LaneCheck,
+    LaneEnvironment,
+    LaneOffer,
+    PromotionLane,
+)
+from tidegate.kinds.promotions.app.pipelines.lanes import pipeline_lane
+from tidegate.kinds.promotions.core.channels.pipeline import KIND as CHANNELS
 from tidegate.kinds.promotions.core.decide import KIND
 from tidegate.kinds.promotions.core.journal.state import PromotionState
 from tidegate.kinds.promotions.core.model import PromotionEnvironment
 from tidegate.kinds.promotions.core.world import PromotionWorld, RunningCheck, VersionOffer
-from tidegate.model.document import Document, Part
+from tidegate.model.document import Document
 from tidegate.model.errors import NotFoundError
 from tidegate.model.problem import nearest_or_all
 from tidegate.model.time import format_second
 
 
-class LaneOffer(Part, frozen=True, kw_only=True):
-    """A version that was offered to an environment in a merge request, or on a branch."""
-
-    version: str
-    branch: str
-    url: str | None
-    # open, merged, closed, …
-    state: str
-    offered_at: str
-    changed_at: str | None
-    by: str | None
-
-
-class LaneCheck(Part, frozen=True, kw_only=True):
-    """Whether what runs is what the files promise."""
-
-    version: str
-    matches: bool
-    differing: tuple[str, ...]
-
-
-class LaneEnvironment(Part, frozen=True, kw_only=True):
-    """One environment of a promotion."""
-
-    name: str
-    # Waiting, Updating, Done, Failed, Ignored.
-    state: str
-    # Versions as they are written, and the branch that is followed instead.
-    versions: tuple[str, ...]
-    follows: str | None
-    # How many commits the newest version is ahead; null: not known.
-    behind: int | None
-    # What it waits for, or that it is offered next, in words; null: there is nothing to do.
-    why: str | None
-    # Places that were not found, and files that cannot be read.
-    troubles: tuple[str, ...]
-    offer: LaneOffer | None
-    running: LaneCheck | None
-
-
-class PromotionLane(Part, frozen=True, kw_only=True):
-    """One promotion: its environments in order."""
-
-    promotion: str
-    partition: str
-    # The newest version; empty: none was read yet.
-    version: str
-    summary: str
-    # When it was read last; null: never.
-    read_at: str | None
-    environments: tuple[LaneEnvironment, ...]
-
-
 class PromotionLaneList(Document, frozen=True, kw_only=True):
-    """Every promotion of a journal."""
+    """Every promotion and pipeline of a journal."""
 
     items: tuple[PromotionLane, ...]
 
 
 def promotion_lanes(journals: Journals) -> PromotionLaneList:
-    """Every promotion that the journal knows, as it was read last."""
-    found = (journals.read(each) for each in journals.names(KIND))
-    return PromotionLaneList(items=tuple(_lane(each) for each in found if each is not None))
+    """Every promotion and pipeline that the journal knows, as it was read last."""
+    found = [journals.read(each) for each in journals.names(KIND)]
+    pipelines = [journals.read(each) for each in journals.names(CHANNELS)]
+    return PromotionLaneList(
+        items=(
+            *(_lane(each) for each in found if each is not None),
+            *(pipeline_lane(each) for each in pipelines if each is not None),
+        )
+    )
 
 
 def named_lanes(found: PromotionLaneList, name: str | None) -> PromotionLaneList:

@@ -3,7 +3,8 @@
 from tidegate.explain.table import layout
 from tidegate.git.history import SHORT
 from tidegate.kinds.promotions.app.documents import PendingList, PromotionList, PromotionVersion
-from tidegate.kinds.promotions.app.lanes import LaneEnvironment, PromotionLaneList
+from tidegate.kinds.promotions.app.lane_parts import LaneEnvironment
+from tidegate.kinds.promotions.app.lanes import PromotionLaneList
 from tidegate.model.time import Instant, format_age, parse_instant
 
 HEADS = ("ENVIRONMENT", "VERSION", "SINCE", "BY", "BEHIND", "PLACES")
@@ -47,18 +48,21 @@ def lane_lines(
     rows = [
         (
             lane.promotion,
-            each.name,
+            f"{each.environment} {each.name}" if each.environment else each.name,
             ", ".join(version[:SHORT] for version in each.versions) or each.follows or "-",
+            "-" if each.since is None else format_age(now - parse_instant(each.since)),
             "unknown" if each.behind is None else str(each.behind or "-"),
             each.state,
             _offered(each),
             "-" if lane.read_at is None else format_age(now - parse_instant(lane.read_at)),
-            each.why or "; ".join(each.troubles),
+            "; ".join(each.missing) or each.why or "; ".join(each.troubles),
         )
         for lane in found.items
         for each in lane.environments
     ]
-    heads = ("PROMOTION", "ENVIRONMENT", "VERSION", "BEHIND", "STATE", "OFFER", "READ", "WHY")
+    heads = (
+        "PROMOTION", "ENVIRONMENT", "VERSION", "SINCE", "BEHIND", "STATE", "OFFER", "READ", "WHY",
+    )  # fmt: skip
     return layout(heads, rows, width, headed=headed)
 
 

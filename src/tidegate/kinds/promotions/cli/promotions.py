@@ -95,7 +95,8 @@ def _show_lanes(settings: Settings, name: str | None, output: str, *, headed: bo
     if output == "name":
         for lane in found.items:
             for each in lane.environments:
-                click.echo(f"env/{each.name}")
+                if not each.publishes:
+                    click.echo(f"env/{each.name}")
     elif output in ("json", "yaml"):
         emit(found, output)
     elif not found.items:

@@ -17,7 +17,7 @@ from tidegate.model.time import SECOND, Instant, format_second
 
 _DAY = 24 * 3600 * SECOND
 # A merge has no date: people and queues decide about it.
-_UNKNOWN, _MERGE = "not known", "a merge request waits for people"
+_NONE, _MERGE = "0s", "an offer is made at once; its merge waits for people and has no date"
 
 
 def pipeline_dates(
@@ -29,7 +29,7 @@ def pipeline_dates(
     found = forecast_subscribers(world.channels, now, until, looks)
     return RolloutDates(
         rollout=partition,
-        apply_time=_UNKNOWN,
+        apply_time=_NONE,
         apply_time_from=_MERGE,
         items=tuple(
             _dates(world, name, one, now)
