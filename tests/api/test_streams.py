@@ -28,6 +28,8 @@ class Reader:
         self._service = service
         self._client = client
         self.sent: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
+        # Events that were sent together, and not taken yet.
+        self._waiting: list[dict[str, str]] = []
         self.gone = asyncio.Event()
         self.task: asyncio.Task[None] | None = None
 
@@ -54,14 +56,18 @@ class Reader:
 
     async def event(self) -> dict[str, str]:
         """The next event that is not a beat."""
-        while True:
+        while not self._waiting:
             message = await asyncio.wait_for(self.sent.get(), PATIENCE_S)
             text = message.get("body", b"").decode()
             if not text or text.startswith(":"):
                 if not message.get("more_body"):
                     return {"event": "end"}
                 continue
-            return dict(line.split(": ", 1) for line in text.strip().splitlines())
+            self._waiting += [
+                dict(line.split(": ", 1) for line in each.splitlines())
+                for each in text.strip().split("\n\n")
+            ]
+        return self._waiting.pop(0)
 
 
 def ask(service: Service, verb: Verb) -> None:

@@ -14,7 +14,7 @@ from click.testing import CliRunner, Result
 
 from tests.managed import Managed, example, managed
 from tests.patience import ended, happened
-from tidegate.api.app import Probes, make_app
+from tidegate.api.app import local_probes, make_app
 from tidegate.api.server import AppServer
 from tidegate.cli.main import cli
 from tidegate.kinds.upgrades.api.soak import soak_routes
@@ -56,7 +56,7 @@ def publishing(ear: socket.socket) -> Iterator[None]:
 
     async def serve() -> None:
         store = open_store("t.db")
-        probes = Probes(ill=list, missing=list, metrics=lambda: b"", version={})
+        probes = local_probes(ill=list, missing=list, metrics=lambda: b"", version={})
         server = AppServer(make_app(probes, soak_routes(published(store, clock()))))
         loop = asyncio.get_running_loop()
         stops.append(lambda: loop.call_soon_threadsafe(server.stop))

@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 
-from tidegate.api.app import Probes, make_app
+from tidegate.api.app import local_probes, make_app
 from tidegate.api.server import AppServer, bind
 from tidegate.kinds.upgrades.api.soak import soak_routes
 from tidegate.model.errors import OutsideError
@@ -29,7 +29,7 @@ class Answers:
 @asynccontextmanager
 async def serving(answers: Answers, *routes: Route) -> AsyncIterator[aiohttp.ClientSession]:
     """A server on a free port, and a client for it."""
-    probes = Probes(
+    probes = local_probes(
         ill=lambda: answers.ill,
         missing=lambda: answers.missing,
         metrics=lambda: b"# TYPE x gauge\nx 1\n" * 100,

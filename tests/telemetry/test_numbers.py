@@ -16,6 +16,7 @@ from tidegate.kinds.rollouts.core.explain.table import state_word
 from tidegate.model.target import State
 from tidegate.telemetry.metric_table import GAUGES, HISTOGRAMS, TOTALS
 from tidegate.telemetry.metrics import Gauges, Metrics
+from tidegate.telemetry.requests import RequestNumbers
 
 NOTHING = Gauges(
     led=frozenset(),
@@ -92,7 +93,9 @@ def busy() -> bytes:
     for known in TOTALS:
         ours.add(known.name, *known.labels)
     ours.round_ended("simulated/x", None, 0.1, 1.0)
-    return ours.text()
+    requests = RequestNumbers("/api/v1", ("status",), own_process=False)
+    requests.timed("GET", "/api/v1/status", 0.01)
+    return ours.text() + requests.text()
 
 
 def test_every_metric_of_the_table_is_there_and_no_other() -> None:
@@ -107,7 +110,25 @@ def test_no_metric_has_a_label_for_a_target() -> None:
     """A fleet may have a hundred thousand: labels are bounded by kinds, rollouts and words."""
     allowed = {"kind", "rollout", "state", "gate", "reason", "summary", "outcome", "error"}
     labels = {label for known in (*GAUGES, *TOTALS, *HISTOGRAMS) for label in known.labels}
-    assert labels <= allowed | {"event", "version", "method", "status"}
+    assert labels <= allowed | {"event", "version", "method", "status", "route"}
+
+
+def test_requests_are_counted_by_words_that_are_known() -> None:
+    """What a caller makes up, a path or a method, makes no series; streams are not counted."""
+    numbers = RequestNumbers("/api/v1", ("status", "watch"), own_process=False)
+    for method, path in (
+        ("GET", "/api/v1/status"),
+        ("GET", "/api/v1/made-up/simulated/x"),
+        ("BREW", "/"),
+        ("GET", "/api/v1/watch/simulated/x"),
+    ):
+        numbers.timed(method, path, 0.01)
+    counts = re.findall(r"tidegate_api_seconds_count(\{.*\}) (\S+)", numbers.text().decode())
+    assert dict(counts) == {
+        '{method="GET",route="status"}': "1.0",
+        '{method="GET",route="page"}': "1.0",
+        '{method="other",route="page"}': "1.0",
+    }
 
 
 def test_what_to_alert_on_is_there() -> None:

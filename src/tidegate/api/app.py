@@ -3,7 +3,10 @@
 An API or a page is a sequence of routes handed to `make_app`; nothing here has to change for it.
 """
 
-from collections.abc import Callable, Sequence
+from asyncio import to_thread
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
+from time import perf_counter
 
 import msgspec
 from starlette.applications import Starlette
@@ -12,6 +15,7 @@ from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 # Shorter answers are not worth compressing.
@@ -20,30 +24,51 @@ GZIP_FROM_BYTES = 500
 GZIP_LEVEL = 6
 
 # What is wrong or missing; nothing, if all is well.
-Check = Callable[[], list[str]]
+Check = Callable[[], Awaitable[Sequence[str]]]
+# Called with the method, the path and the time of a request that was answered.
+Timed = Callable[[str, str, float], None]
 
 
 class Probes(msgspec.Struct, frozen=True):
-    """What is asked of the process behind the application."""
+    """What is asked of the process that works, which may be another one."""
 
     ill: Check
     missing: Check
-    metrics: Callable[[], bytes]
+    metrics: Callable[[], Awaitable[bytes]]
     version: dict[str, str]
 
 
-def make_app(probes: Probes, routes: Sequence[BaseRoute] = ()) -> Starlette:
+def local_probes(
+    ill: Callable[[], list[str]],
+    missing: Callable[[], list[str]],
+    metrics: Callable[[], bytes],
+    version: dict[str, str],
+) -> Probes:
+    """Probes of this process."""
+
+    async def ill_now() -> list[str]:
+        return ill()
+
+    async def missing_now() -> list[str]:
+        return missing()
+
+    # In a thread: it counts the targets of every plan.
+    return Probes(ill_now, missing_now, partial(to_thread, metrics), version)
+
+
+def make_app(
+    probes: Probes, routes: Sequence[BaseRoute] = (), timed: Timed | None = None
+) -> Starlette:
     """The application, with more routes if there are any."""
 
     async def livez(_: Request) -> Response:
-        return _checked("alive", "ill", probes.ill())
+        return _checked("alive", "ill", await probes.ill())
 
     async def readyz(_: Request) -> Response:
-        return _checked("ready", "missing", probes.missing())
+        return _checked("ready", "missing", await probes.missing())
 
-    def metrics(_: Request) -> Response:
-        # Not async: it counts the targets of every plan, so it runs in a thread.
-        return Response(probes.metrics(), media_type=METRICS_TYPE)
+    async def metrics(_: Request) -> Response:
+        return Response(await probes.metrics(), media_type=METRICS_TYPE)
 
     async def version(_: Request) -> Response:
         return json_answer(probes.version)
@@ -54,11 +79,28 @@ def make_app(probes: Probes, routes: Sequence[BaseRoute] = ()) -> Starlette:
         Route("/metrics", metrics),
         Route("/version", version),
     ]
-    squeeze = Middleware(GZipMiddleware, minimum_size=GZIP_FROM_BYTES, compresslevel=GZIP_LEVEL)
-    return Starlette(routes=[*ours, *routes], middleware=[squeeze])
+    around = [Middleware(GZipMiddleware, minimum_size=GZIP_FROM_BYTES, compresslevel=GZIP_LEVEL)]
+    if timed is not None:
+        around.insert(0, Middleware(RequestTimes, timed=timed))
+    return Starlette(routes=[*ours, *routes], middleware=around)
 
 
-def _checked(word: str, wrong: str, found: list[str]) -> Response:
+class RequestTimes:
+    """Tells how long each request took, from its first byte read to its last byte sent."""
+
+    def __init__(self, app: ASGIApp, timed: Timed) -> None:
+        self._app = app
+        self._timed = timed
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer, and tell."""
+        began = perf_counter()
+        await self._app(scope, receive, send)
+        if scope["type"] == "http":
+            self._timed(scope["method"], scope["path"], perf_counter() - began)
+
+
+def _checked(word: str, wrong: str, found: Sequence[str]) -> Response:
     """200 if nothing is wrong, else 503; in both cases what was looked at."""
     return json_answer({word: not found, wrong: found}, 503 if found else 200)
 

@@ -33,6 +33,7 @@ from tidegate.api.route import (
     MomentQuery,
     QuestionRoute,
     RouteAnswer,
+    RouteQuery,
     RouteQuestion,
 )
 from tidegate.api.stream import EventStream, Streams
@@ -71,7 +72,7 @@ class Api:
         self._acts = acts
         self._refused = refused
         self._description = openapi(questions, acts, BASE, version)
-        self._streams = Streams(live.archive)
+        self._streams = Streams(live)
         self._refresh = Refresh(live)
         self.browser = BrowserLogin(live.archive, login, self._problem)
 
@@ -122,9 +123,8 @@ class Api:
                 caller = await self._allowed(request, question.right, "read")
                 query = _query(request, question.query)
                 name = request.path_params.get("name", "")
-                found = await asyncio.to_thread(
-                    self._answered, request, question, caller, name, query
-                )
+                turn = asyncio.to_thread if _is_long(question, query) else self._live.turn
+                found = await turn(self._answered, request, question, caller, name, query)
                 self._refresh.begin()
                 return found
             except TidegateError as error:
@@ -165,7 +165,7 @@ class Api:
         try:
             caller = await self._allowed(request, Right.VIEW, "read")
             name = request.path_params["name"]
-            found = await asyncio.to_thread(
+            found = await self._live.turn(
                 self._live.ask, lambda journals: seen_by(caller, journals).find(name).partition
             )
 
@@ -183,9 +183,7 @@ class Api:
             caller = await self._allowed(request, Right.VIEW, "read")
 
             def exists(name: str) -> bool:
-                return caller.sees_all_of(name) or self._live.ask(
-                    lambda journals: name in seen_by(caller, journals).names()
-                )
+                return self._live.ask(lambda journals: name in seen_by(caller, journals).names())
 
             return await self._streams.changes(caller, exists)
         except TidegateError as error:
@@ -209,13 +207,11 @@ class Api:
                     raise bad_request(f"is longer than {KEY_MAX} characters", "Idempotency-Key")
                 name = request.path_params.get("name", "")
                 if dry:
-                    done = await asyncio.to_thread(
-                        self._recorder.dry_run, route, caller, name, body
-                    )
+                    done = await self._live.turn(self._recorder.dry_run, route, caller, name, body)
                 else:
                     match = request.headers.get("if-match", "")
-                    done = await asyncio.to_thread(
-                        self._recorder.record, route, caller, name, body, match=match, key=key
+                    done = await self._recorder.record(
+                        route, caller, name, body, match=match, key=key
                     )
                 return _written(done)
             except TidegateError as error:
@@ -236,6 +232,11 @@ def problem_answer(document: ProblemDocument, headers: dict[str, str]) -> Respon
     every = {"Cache-Control": "no-store", **headers}
     body = msgspec.json.encode(document) + b"\n"
     return Response(body, document.status, headers=every, media_type=MEDIA_TYPE)
+
+
+def _is_long(question: QuestionRoute, query: RouteQuery) -> bool:
+    """Whether it reads journals of its own, and keeps no other question waiting."""
+    return question.long or (isinstance(query, MomentQuery) and bool(query.at))
 
 
 _EVERY = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]

@@ -1,10 +1,13 @@
 """Journals for a process that answers again and again: read once a second, and on every change."""
 
+import asyncio
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import partial
 from threading import Lock
 from time import perf_counter
-from typing import TypeVar
+from typing import ParamSpec, TypeVar
 
 from tidegate.app.journals import Journals, RulesOf
 from tidegate.app.kept_states import KeptStates
@@ -14,6 +17,7 @@ from tidegate.machine.clock import Clock
 from tidegate.model.time import SECOND, Duration, Instant
 from tidegate.store.archive_port import Archive
 
+P = ParamSpec("P")
 T = TypeVar("T")
 # What lists show is decided beside them for so long after one was asked for.
 LISTED = Duration(5 * SECOND)
@@ -26,8 +30,12 @@ class LiveJournals:
     its own (`fresh`).
     """
 
-    def __init__(self, archive: Archive, rules_of: RulesOf, clock: Clock) -> None:
+    def __init__(
+        self, archive: Archive, rules_of: RulesOf, clock: Clock, *, here: bool = False
+    ) -> None:
+        """`here`: the archive is a file of this machine, and to read it is to wait for no other."""
         self.archive = archive
+        self._turns = None if here else ThreadPoolExecutor(1, "answers")
         self._rules_of = rules_of
         self._clock = clock
         self._kept = KeptStates(archive)
@@ -44,6 +52,17 @@ class LiveJournals:
     def fresh(self) -> Journals:
         """Journals that share nothing."""
         return Journals(self.archive, self._rules_of, self._clock.now())
+
+    async def turn(self, work: Callable[P, T], *args: P.args, **more: P.kwargs) -> T:
+        """Work on these journals when it is its turn; one at a time, in the order they came.
+
+        In the event loop where nothing has to be waited for: a call to a thread and back costs more
+        than most answers, and while many threads wait for one lock none of them is fast.
+        """
+        run = partial(work, *args, **more)
+        if self._turns is None:
+            return run()
+        return await asyncio.get_running_loop().run_in_executor(self._turns, run)
 
     def ask(self, question: Callable[[Journals], T]) -> T:
         """The answer to a question; none is older than a second, or than the last entry."""

@@ -4,6 +4,7 @@ A write is prepared, held against the plan it names, and appended behind the end
 prepared on; if the chain moved meanwhile, all of it is done again.
 """
 
+import asyncio
 from collections import OrderedDict
 from collections.abc import Mapping
 from hashlib import sha256
@@ -97,25 +98,25 @@ class Recorder:
             prepared = self._prepared(route, journals, caller, name, body)
             return RecordedAnswer(encoded(prepared.reach), self._seen.keep(prepared.rows))
 
-    def record(
+    async def record(
         self, route: ActRoute, caller: Caller, name: str, body: RouteBody, *, match: str, key: str
     ) -> RecordedAnswer:
         """Carry an act out; RequestError 412 if the plan it names is no more."""
         digest = _digest(route, caller, name, body)
         for _ in range(ATTEMPTS):
-            with self._live.writing() as (journals, heads):
-                ready = self._ready(route, caller, name, body, match, key, digest, journals, heads)
+            ready = await self._live.turn(
+                self._ready, route, caller, name, body, match, key, digest
+            )
             if isinstance(ready, RecordedAnswer):
                 return ready
-            if ready is not None and self._append(ready):
+            # No reader waits for the disk meanwhile.
+            if ready is not None and await asyncio.to_thread(self._append, ready):
+                await self._live.turn(self._live.forget, ready.prepared.partition)
                 return RecordedAnswer(ready.answer, ready.tag)
         raise StaleError(f"{route.verb} {name}: it is written to all the time; ask again")
 
     def _append(self, ready: _ReadyAct) -> bool:
-        """Write an act down; whether its chain still ended where it was prepared.
-
-        No reader waits for the disk meanwhile.
-        """
+        """Write an act down; whether its chain still ended where it was prepared."""
         prepared = ready.prepared
         try:
             self._live.archive.append(
@@ -123,7 +124,6 @@ class Recorder:
             )
         except StaleError:
             return False
-        self._live.forget(prepared.partition)
         return True
 
     def _ready(
@@ -135,10 +135,23 @@ class Recorder:
         match: str,
         key: str,
         digest: str,
+    ) -> "RecordedAnswer | _ReadyAct | None":
+        """An act that can be written down, or what was answered to it before; None: it moved."""
+        with self._live.writing() as (journals, heads):
+            return self._made(route, caller, name, body, match, key, digest, journals, heads)
+
+    def _made(
+        self,
+        route: ActRoute,
+        caller: Caller,
+        name: str,
+        body: RouteBody,
+        match: str,
+        key: str,
+        digest: str,
         journals: Journals,
         heads: Mapping[str, int],
     ) -> "RecordedAnswer | _ReadyAct | None":
-        """An act on these journals, or what was answered to it before; None: they moved."""
         archive = self._live.archive
         try:
             prepared = self._prepared(route, journals, caller, name, body)

@@ -39,7 +39,7 @@ class Refresh:
     async def _run(self) -> None:
         while self._live.is_listed:
             try:
-                left = await asyncio.to_thread(self._live.refresh, WORK_S)
+                left = await self._live.turn(self._live.refresh, WORK_S)
             except (OutsideError, StaleError):
                 left = False  # the next question says so
             await asyncio.sleep(REST_S if left else PAUSE_S)

@@ -5,13 +5,14 @@ journal when the reader takes more. A reader that takes nothing for a while is d
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 
 import msgspec
 from starlette.requests import Request
 from starlette.types import Receive, Scope, Send
 
 from tidegate.access.roles import Caller
+from tidegate.api.live_journals import LiveJournals
 from tidegate.api.problem import RequestError, bad_request
 from tidegate.app.journal.entries import entry_row
 from tidegate.journal.brake_state import PARTITION as BRAKES
@@ -19,7 +20,6 @@ from tidegate.journal.chain import JournalEntry
 from tidegate.journal.selection import EntryFilter
 from tidegate.model.document import Part
 from tidegate.model.errors import OutsideError
-from tidegate.store.archive_port import Archive
 
 # How often the ends of all journals are read: once for all streams.
 POLL_S = 0.5
@@ -48,8 +48,9 @@ class Changed(Part, frozen=True, kw_only=True):
 class Feed:
     """Reads the ends of all journals, and wakes the streams."""
 
-    def __init__(self, archive: Archive) -> None:
-        self._archive = archive
+    def __init__(self, live: LiveJournals) -> None:
+        self._live = live
+        self._events: dict[str, tuple[int, bytes]] = {}
         self._streams: dict[object, Callable[[dict[str, int]], None]] = {}
         self._task: asyncio.Task[None] | None = None
         self._heads: dict[str, int] = {}
@@ -88,10 +89,18 @@ class Feed:
         for wake in list(self._streams.values()):
             wake({})
 
+    def event(self, partition: str, seq: int) -> bytes:
+        """That a partition changed, as all streams are told; made once for all of them."""
+        known = self._events.get(partition)
+        if known is None or known[0] != seq:
+            data = msgspec.json.encode(Changed(rollout=partition, seq=seq))
+            known = self._events[partition] = (seq, b"event: changed\ndata: " + data + b"\n\n")
+        return known[1]
+
     async def _poll(self) -> None:
         while self._streams and not self.closed:
             try:
-                heads = await asyncio.to_thread(self._archive.heads)
+                heads = await self._live.turn(self._live.archive.heads)
             except OutsideError:
                 # The journal does not answer: streams go on when it does.
                 await asyncio.sleep(POLL_S)
@@ -141,9 +150,10 @@ async def _gone(receive: Receive) -> None:
 class Streams:
     """The streams of a service."""
 
-    def __init__(self, archive: Archive) -> None:
-        self._archive = archive
-        self.feed = Feed(archive)
+    def __init__(self, live: LiveJournals) -> None:
+        self._live = live
+        self._archive = live.archive
+        self.feed = Feed(live)
 
     async def entries(
         self, request: Request, partition: str, shows: Callable[[JournalEntry], bool]
@@ -153,7 +163,7 @@ class Streams:
         RequestError 410 if entries behind that number were compacted away.
         """
         last = _last_id(request)
-        base, head = await asyncio.to_thread(self._ends, partition)
+        base, head = await self._live.turn(self._ends, partition)
         if last is not None and last < base:
             detail = f"entries up to {base} of {partition} were compacted: read it anew"
             raise RequestError(410, "compacted", "The entries are gone", detail)
@@ -169,11 +179,13 @@ class Streams:
             seq = head if last is None else last
             yield b": open\n\n"
             while not self.feed.closed:
-                for entry in await asyncio.to_thread(self._behind, partition, seq):
-                    if await asyncio.to_thread(shows, entry):
-                        yield _entry_event(partition, entry)
-                    seq = entry.seq
-                if await _beat(wakes):
+                part = await self._live.turn(self._behind, partition, seq)
+                if part:
+                    seq = part[-1].seq
+                    shown = await self._live.turn(_entry_events, partition, part, shows)
+                    if shown:
+                        yield shown
+                if len(part) < CHUNK and await _beat(wakes):
                     yield b": alive\n\n"
 
         return EventStream(events(), lambda: self.feed.leave(wakes))
@@ -200,11 +212,15 @@ class Streams:
                     yield b": alive\n\n"
                 taken = sorted(moved.items())
                 moved.clear()
-                for name, seq in taken:
-                    if name != BRAKES and not await asyncio.to_thread(exists, name):
-                        continue
-                    data = msgspec.json.encode(Changed(rollout=name, seq=seq))
-                    yield b"event: changed\ndata: " + data + b"\n\n"
+                shown = [
+                    self.feed.event(name, seq)
+                    for name, seq in taken
+                    if name == BRAKES
+                    or caller.sees_all_of(name)
+                    or await self._live.turn(exists, name)
+                ]
+                if shown:
+                    yield b"".join(shown)
 
         return EventStream(events(), lambda: self.feed.leave(wakes))
 
@@ -232,6 +248,13 @@ async def _beat(wakes: asyncio.Event) -> bool:
         return True
     wakes.clear()
     return False
+
+
+def _entry_events(
+    partition: str, entries: Sequence[JournalEntry], shows: Callable[[JournalEntry], bool]
+) -> bytes:
+    """The entries that are shown, as they are sent."""
+    return b"".join(_entry_event(partition, each) for each in entries if shows(each))
 
 
 def _entry_event(partition: str, entry: JournalEntry) -> bytes:

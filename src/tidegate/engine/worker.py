@@ -19,7 +19,7 @@ from tidegate.engine.execute import Executor
 from tidegate.engine.journal import Journal
 from tidegate.engine.kind import Kind
 from tidegate.engine.leading.leadership import Leadership
-from tidegate.engine.leading.turns import Backoff, Turns
+from tidegate.engine.leading.turns import Backoff, Turns, rest
 from tidegate.engine.notify import NoticeQueue
 from tidegate.engine.others import OtherStates
 from tidegate.engine.partition import PartitionState, verify_chain
@@ -361,15 +361,9 @@ class Worker:
         wake = self._wakes[partition]
         longest = self._settings.resync_s
         left = longest if until is None else (until - self._clock.now()) / SECOND
+        settle_s = 0.0 if self._stop.is_set() else self._settings.settle_s
         self._resting[partition] = part
         try:
-            async with asyncio.timeout(max(0.0, min(left, longest))):
-                await wake.wait()
-        except TimeoutError:
-            pass
-        else:
-            if self._settings.settle_s and not self._stop.is_set():
-                await asyncio.sleep(self._settings.settle_s)
+            await rest(wake, min(left, longest), settle_s)
         finally:
             del self._resting[partition]
-        wake.clear()

@@ -121,7 +121,7 @@ class ServicePages:
                 return await asyncio.to_thread(self._asked_then, caller, text, ask)
             if long:
                 return await asyncio.to_thread(lambda: ask(self._live.fresh()))
-            return await asyncio.to_thread(self._live.ask, ask)
+            return await self._live.turn(self._live.ask, ask)
 
         return self._caught(answer)
 
@@ -291,18 +291,16 @@ class ServicePages:
         caller, verb = await self._reader(request), self._verb(request)
         sent = parse_qs(request.url.query, keep_blank_values=True)
         name = request.path_params.get("name", "")
-        return await asyncio.to_thread(self._shown_sheet, request, caller, verb, name, sent)
+        return await self._live.turn(self._shown_sheet, request, caller, verb, name, sent)
 
     async def _confirm(self, request: Request) -> Response:
         caller, verb = await self._reader(request), self._verb(request)
         sent = await form_values(request)
         name = request.path_params.get("name", "")
         if "look" in sent:
-            return await asyncio.to_thread(self._shown_sheet, request, caller, verb, name, sent)
-        done = await asyncio.to_thread(
-            self._sheets.confirm, verb, name, sent, caller, self._live.now
-        )
-        return await asyncio.to_thread(self._told, request, caller, done)
+            return await self._live.turn(self._shown_sheet, request, caller, verb, name, sent)
+        done = await self._sheets.confirm(verb, name, sent, caller, self._live.now)
+        return await self._live.turn(self._told, request, caller, done)
 
     def _verb(self, request: Request) -> str:
         verb: str = request.path_params["verb"]

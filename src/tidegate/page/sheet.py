@@ -4,8 +4,10 @@ Every write of the page goes through here, and from here through the recorder of
 roles, the same plan, the same entries of the journal.
 """
 
+import asyncio
 import shlex
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -185,17 +187,18 @@ class Sheets:
             is_new="tag" not in sent and "key" not in sent,
         )
 
-    def confirm(
+    async def confirm(
         self, verb: str, name: str, sent: Fields, caller: Caller, now: Instant
     ) -> ActDone | ActSheet:
         """Record an act on the plan that its sheet showed; else the sheet, with what is wrong."""
         name = name or one(sent, "name")
+        shown = partial(self.open, verb, name, sent, caller, now)
         if not one(sent, "reason"):
-            return self.open(verb, name, sent, caller, now, WORDS["reason_missing"])
+            return await asyncio.to_thread(shown, WORDS["reason_missing"])
         secret = random_token() if verb == CREATE else ""
         try:
             body = self._body(verb, sent, name, secret, dry=False)
-            done = self._recorder.record(
+            done = await self._recorder.record(
                 self._acts[verb],
                 caller,
                 name,
@@ -206,11 +209,10 @@ class Sheets:
             )
         except RequestError as problem:
             if problem.document.status == 412:
-                difference = problem.document.difference
-                return self.open(verb, name, sent, caller, now, "", difference, moved=True)
-            return self.open(verb, name, sent, caller, now, str(problem))
+                return await asyncio.to_thread(shown, "", problem.document.difference, moved=True)
+            return await asyncio.to_thread(shown, str(problem))
         except TidegateError as problem:
-            return self.open(verb, name, sent, caller, now, str(problem))
+            return await asyncio.to_thread(shown, str(problem))
         undo = ACT_WORDS[verb].undo
         return ActDone(
             lines=tuple(_done(verb, done.body, now)),

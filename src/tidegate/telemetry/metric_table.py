@@ -68,6 +68,11 @@ TOTALS = (
 
 HISTOGRAMS = (
     Known("tidegate_round_seconds", "How long a round took: observe, decide, act.", ("kind",)),
+    Known(
+        "tidegate_api_seconds",
+        "How long a request took inside the process that answers, by method and first word.",
+        ("method", "route"),
+    ),
 )
 # From a round over nothing to one that is cut off at its limit.
 BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)

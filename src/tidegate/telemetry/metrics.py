@@ -72,7 +72,7 @@ class Metrics:
             known.name: Total(known.name, known.help, known.labels, registry=self._registry)
             for known in TOTALS
         }
-        (rounds,) = HISTOGRAMS
+        rounds, _ = HISTOGRAMS
         self._seconds = Histogram(
             rounds.name, rounds.help, rounds.labels, buckets=BUCKETS, registry=self._registry
         )

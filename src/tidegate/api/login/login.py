@@ -5,7 +5,8 @@ What was checked a moment ago is not asked again, so that known callers go on fo
 """
 
 import asyncio
-from typing import TYPE_CHECKING
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec.structs import replace
@@ -37,6 +38,10 @@ REVIEWS_MAX = 10_000
 _READS = ("GET", "HEAD")
 
 
+# Has something done that reads the journal.
+Turn = Callable[..., Awaitable[Any]]
+
+
 class _Reviewed(msgspec.Struct, frozen=True):
     """What a cluster said of a token, and until when that counts."""
 
@@ -55,13 +60,16 @@ class Login:
         policy: AccessPolicy,
         issuer: "Issuer | None" = None,
         reviews: TokenReviews | None = None,
+        turn: Turn = asyncio.to_thread,
     ) -> None:
+        """`turn`: how the journal is read; of a file in the event loop (`live_journals.py`)."""
         self._rates = CallerRates(clock)
         self.book = AccessBook(store)
         self._clock = clock
         self.policy = policy
         self.issuer = issuer
         self._reviews = reviews
+        self._turn = turn
         self._reviewed: dict[str, _Reviewed] = {}
 
     @property
@@ -106,7 +114,7 @@ class Login:
 
     async def by_token(self, token: str) -> Caller:
         """The caller of a token of ours; RequestError 401 if it does not work."""
-        found = await asyncio.to_thread(self.book.by_token, token, self._clock.now())
+        found = await self._turn(self.book.by_token, token, self._clock.now())
         if found is None:
             raise unknown_caller("the token is unknown, expired or revoked")
         return self._granted(found)
@@ -118,7 +126,7 @@ class Login:
 
     async def by_session(self, request: Request, cookie: str) -> Caller:
         """The person of a browser; a write must be asked for by a page of this service."""
-        found = await asyncio.to_thread(self.book.by_session, cookie, self._clock.now())
+        found = await self._turn(self.book.by_session, cookie, self._clock.now())
         if found is None or (self.policy.oidc is None and not found.token):
             raise unknown_caller("the session is over: log in again at /auth/login")
         oidc = self.policy.oidc
@@ -133,7 +141,7 @@ class Login:
     async def _by_token_session(self, session: SessionStarted) -> Caller:
         """The caller of a token that a browser logged in with; it must still work."""
         now = self._clock.now()
-        found = await asyncio.to_thread(self.book.by_token_hash, session.token, now)
+        found = await self._turn(self.book.by_token_hash, session.token, now)
         if found is None:
             raise unknown_caller("the token of this session is expired or revoked: log in again")
         via = f"{found.via}, session {session.hash[:12]}"

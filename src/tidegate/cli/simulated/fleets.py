@@ -147,9 +147,9 @@ def _promotions(folder: Path) -> tuple[str, Made]:
 def probes_of(worker: "FastWorker") -> "Probes":
     """Probes of a service whose worker is in another thread."""
     from tidegate import __version__
-    from tidegate.api.app import Probes
+    from tidegate.api.app import local_probes
 
-    return Probes(
+    return local_probes(
         ill=lambda: [str(worker.error)] if worker.error is not None else [],
         missing=lambda: [] if worker.is_ready else ["not everything was found yet"],
         metrics=lambda: b"",

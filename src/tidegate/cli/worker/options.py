@@ -115,11 +115,11 @@ def worker_settings(settings: Settings) -> WorkerSettings:
         observe_timeout_s=settings.limits_round_time / SECOND,
         grace_s=settings.grace / SECOND,
         settle_s=SETTLE_S,
-        short_s=SHORT_S if _is_file(settings.database) else 0.0,
+        short_s=SHORT_S if is_file(settings.database) else 0.0,
     )
 
 
-def _is_file(database: str) -> bool:
+def is_file(database: str) -> bool:
     """Whether a journal is on this machine: to read it is to wait for no other."""
     scheme, separator, _ = database.partition("://")
     return not separator or scheme == "sqlite"

@@ -6,29 +6,34 @@ import platform
 import signal
 import socket
 import sys
+from collections.abc import Callable, Coroutine
 from contextlib import ExitStack
+from typing import Any
 
 import click
 from msgspec.structs import replace
-from starlette.routing import BaseRoute
 
 from tidegate import __version__
 from tidegate.access.policy_doc import AccessPolicy
-from tidegate.api.app import Probes, make_app
+from tidegate.api.app import Probes, local_probes, make_app
+from tidegate.api.dispatch import Refused
 from tidegate.api.server import AppServer, TlsFiles, address, bind
 from tidegate.cli.live import opened
 from tidegate.cli.output import wants_colour
 from tidegate.cli.shape import Command
+from tidegate.cli.worker.fork import AnsweringProcess, fork_answering
+from tidegate.cli.worker.front import Front
 from tidegate.cli.worker.options import (
     brake_book,
     executor,
     gatherer,
+    is_file,
     prepare_process,
     worker_options,
     worker_settings,
 )
 from tidegate.cli.worker.patterns import acted_on, check_patterns
-from tidegate.cli.worker.service import access_policy, first_token, make_service, tls_files
+from tidegate.cli.worker.service import access_policy, first_token, tls_files
 from tidegate.engine.execute import Executor
 from tidegate.engine.notify import NoticeQueue
 from tidegate.engine.started import Started
@@ -45,8 +50,11 @@ from tidegate.telemetry.kind import KindTelemetry
 from tidegate.telemetry.listener import with_listener
 from tidegate.telemetry.log import Log
 from tidegate.telemetry.observer import Observer
-from tidegate.wiring import clock, webhook
+from tidegate.wiring import clock, open_store, webhook
 
+_VERSION = {"version": __version__, "python": platform.python_version()}
+# A journal that only the process has that made it.
+MEMORY = "memory:"
 _NOTIFY = [name for name in TABLE if name.startswith("notify.")]
 
 
@@ -90,6 +98,9 @@ def serve(merged: Merged, seed: int, allow_mass_delete: bool) -> None:
     policy, tls = access_policy(settings), tls_files(settings)
     with ExitStack() as stack:
         ears = [stack.enter_context(bind(*where)) for where in _addresses(settings)]
+        beside = _forked(settings, kinds, policy, tls, ears)
+        if beside is not None:
+            stack.callback(beside.abandon)
         store = stack.enter_context(opened(settings.database, writes=True, creates=True))
         log = _log(settings)
         try:
@@ -98,9 +109,32 @@ def serve(merged: Merged, seed: int, allow_mass_delete: bool) -> None:
                 log.say("warning", line, what="setting")
             if told := first_token(store, settings):
                 log.say("info", told, what="token")
-            asyncio.run(_serve(store, kinds, carries_out, settings, log, ears, policy, tls))
+            asyncio.run(_serve(store, kinds, carries_out, settings, log, ears, policy, tls, beside))
         finally:
             log.close()
+
+
+def _forked(
+    settings: Settings,
+    kinds: list[Started],
+    policy: AccessPolicy,
+    tls: TlsFiles | None,
+    ears: list[socket.socket],
+) -> AnsweringProcess | None:
+    """A process that answers; None where only this one has the journal."""
+    if settings.database == MEMORY:
+        return None
+
+    def make(probes: Probes, refused: Refused) -> Front:
+        for ear in ears[1:]:
+            ear.close()
+        prepare_process()
+        _log(settings)
+        store = open_store(settings.database)
+        here = is_file(settings.database)
+        return Front(store, kinds, policy, tls, probes, refused, here=here, own_process=True)
+
+    return fork_answering(make, ears[0], _VERSION)
 
 
 def _addresses(settings: Settings) -> list[tuple[str, int]]:
@@ -145,6 +179,7 @@ async def _serve(
     ears: list[socket.socket],
     policy: AccessPolicy,
     tls: TlsFiles | None,
+    beside: AnsweringProcess | None,
 ) -> None:
     prepare_process()
     asks = gatherer(settings)
@@ -154,7 +189,7 @@ async def _serve(
         return next(each.telemetry for each in kinds if each.kind is kind)
 
     def more() -> bytes:
-        return b"".join(each.telemetry.text() for each in kinds)
+        return b"".join(each.telemetry.text() for each in kinds) + front.metrics()
 
     # The worker comes next: it reports to the observer, which asks it how it is.
     observer = Observer(
@@ -176,23 +211,33 @@ async def _serve(
         brake_book(settings, store, asks),
         notices,
     )
-    probes = Probes(
-        ill=observer.ill,
+    probes = local_probes(
+        ill=lambda: [*observer.ill(), *front.ill()],
         missing=observer.missing,
         metrics=observer.metrics.text,
-        version={"version": __version__, "python": platform.python_version()},
+        version=_VERSION,
     )
-    routes: list[BaseRoute] = [route for each in kinds for route in each.routes(store)]
-    api, pages = make_service(store, policy, observer.refused)
-    routes += [*api.routes(), *pages.routes()]
-    apps = [make_app(probes, routes), make_app(probes)]
-    servers = [AppServer(app, each) for app, each, _ in zip(apps, (tls, None), ears, strict=False)]
+    front: Front | AnsweringProcess
+    if beside is None:
+        front = here = Front(
+            store, kinds, policy, tls, probes, observer.refused, here=False, own_process=False
+        )
+        answers = [here.run(ears[0])]
+    else:
+        front, answers = beside, [beside.run(probes, observer.refused)]
+    probed = [AppServer(make_app(probes)) for _ in ears[1:]]
+    answers += [server.serve([ear]) for server, ear in zip(probed, ears[1:], strict=True)]
 
     def stop(name: str) -> None:
         observer.stopping = True
         log.say("info", f"{name}: nothing more is begun", what="stopping")
-        api.close()
+        front.hush()
         worker.stop()
+
+    def stop_answering() -> None:
+        front.stop()
+        for server in probed:
+            server.stop()
 
     loop = asyncio.get_running_loop()
     for each in (signal.SIGTERM, signal.SIGINT):
@@ -206,7 +251,7 @@ async def _serve(
         log.say("info", "observes only: nothing is acted on without --act", what="serving")
     looking = asyncio.create_task(_tell_found(worker, settings, log))
     try:
-        await _together(worker, list(zip(servers, ears, strict=True)), observer)
+        await _together(worker, answers, stop_answering, observer)
     except Exception as error:
         msg = "a bug ends this process; nothing moves until it is started again"
         log.say("error", msg, what="crash", error=repr(error))
@@ -214,7 +259,6 @@ async def _serve(
     finally:
         looking.cancel()
         await asks.close()
-        await api.closed()
         for one in kinds:
             await one.close()
     log.say("info", "stopped", what="stopped")
@@ -242,19 +286,21 @@ def _notices(settings: Settings, observer: Observer) -> NoticeQueue | None:
 
 
 async def _together(
-    worker: Worker, listening: list[tuple[AppServer, socket.socket]], observer: Observer
+    worker: Worker,
+    answers: list[Coroutine[Any, Any, None]],
+    stop_answering: Callable[[], None],
+    observer: Observer,
 ) -> None:
     """Until the worker ends; if either ends by an error, so does everything."""
     watchdog = Watchdog(asyncio.get_running_loop(), observer.held, worker.steps)
     watchdog.start()
     beating = asyncio.create_task(observer.beat())
-    answering = [asyncio.create_task(server.serve([ear])) for server, ear in listening]
+    answering = [asyncio.create_task(each) for each in answers]
     working = asyncio.create_task(worker.run())
     await asyncio.wait((*answering, working), return_when=asyncio.FIRST_COMPLETED)
     worker.stop()
     await asyncio.wait((working,))
-    for server, _ in listening:
-        server.stop()
+    stop_answering()
     await asyncio.wait(answering)
     beating.cancel()
     watchdog.stop()

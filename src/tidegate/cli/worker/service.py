@@ -35,13 +35,16 @@ def make_service(
     refused: Refused,
     time: Clock | None = None,
     note: str = "",
+    *,
+    here: bool = False,
 ) -> tuple[Api, ServicePages]:
     """Everything that is asked and done over HTTP: by programs, and by people on the page.
 
     `time` is the clock of the fleets, if it is not that of this machine, and `note` says so on
-    every page; logins begin and end by that of the machine.
+    every page; logins begin and end by that of the machine. `here`: the archive is a file of this
+    machine.
     """
-    live = LiveJournals(archive, rules_of, time or clock())
+    live = LiveJournals(archive, rules_of, time or clock(), here=here)
     issuer = None
     if policy.oidc is not None:
         from tidegate.oidc.issuer import Issuer
@@ -51,7 +54,7 @@ def make_service(
     reviews = None
     if account is not None:
         reviews = token_reviews(account.context or None, account.kubeconfig or None)
-    login = Login(archive, clock(), policy, issuer, reviews)
+    login = Login(archive, clock(), policy, issuer, reviews, live.turn)
     api = Api(live, login, QUESTIONS, ACTS, __version__, refused)
     return api, ServicePages(live, login, ACTS, refused, note)
 

@@ -42,3 +42,16 @@ class Backoff:
         """How long to wait after so many failures in a row."""
         doubled = self._first_s * float(2 ** min(failures - 1, 16))
         return min(self._max_s, doubled) * self._jitter.uniform(0.5, 1.0)
+
+
+async def rest(wake: asyncio.Event, longest_s: float, settle_s: float) -> None:
+    """Until something happens, and what happens with it has settled; or for so long at most."""
+    try:
+        async with asyncio.timeout(max(0.0, longest_s)):
+            await wake.wait()
+    except TimeoutError:
+        pass
+    else:
+        if settle_s:
+            await asyncio.sleep(settle_s)
+    wake.clear()
