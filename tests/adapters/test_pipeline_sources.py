@@ -2,9 +2,12 @@
 
 import asyncio
 import json
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from tests.git_repos import ADA, BOB, clone, commit, git, remote
 from tests.pipeline_stage import DAY, START, Clock
@@ -21,14 +24,17 @@ from tests.pipelined import (
     reading_in,
     saas_text,
 )
+from tidegate.cli.merge_requests.publisher_shards import PublisherShards
 from tidegate.git.client.repository import open_repository
 from tidegate.kinds.promotions.app.pipelines.observation import PipelineSurvey
 from tidegate.kinds.promotions.app.pipelines.ports import PipelinePorts
+from tidegate.kinds.promotions.app.ports import TrialFiles
 from tidegate.kinds.promotions.channel_kind import PipelineKind
 from tidegate.kinds.promotions.client.commit_ranges import CommitRanges
 from tidegate.kinds.promotions.client.state_folder import StateFolder
 from tidegate.kinds.promotions.core.channels.journal.facts import DeploymentsSeen, PipelineRead
 from tidegate.kinds.promotions.core.channels.sources import PipelineReading
+from tidegate.kinds.promotions.core.verification import EnvironmentRuns
 from tidegate.model.errors import OutsideError
 from tidegate.model.time import SECOND, Instant, parse_instant
 
@@ -107,6 +113,38 @@ def test_a_store_that_cannot_be_read_is_said_and_is_no_evidence(
     keep(tmp_path, reading, STAGE).write_text("{")
     with pytest.raises(OutsideError, match=NEW):
         read(tmp_path, reading)
+
+
+@pytest.mark.parametrize(
+    "seen, good",
+    [
+        ({"shards": 2}, True),
+        ({"shards": 2, "differing": ("a: old",)}, False),
+        ({"shards": 2, "unread": ("a: no answer",)}, False),
+        ({"shards": 0}, False),
+        ({"shards": None}, False),
+    ],
+)
+def test_a_publisher_runs_its_version_where_all_its_shards_do(
+    tmp_path: Path, seen: dict[str, Any], good: bool
+) -> None:
+    """Its shards are those that another ref would move; where none is, nothing is known."""
+    reading = reading_in(tmp_path, bundle_files())
+    repository = open_repository(tmp_path / "clone")
+    reading = replace(reading, base=repository.tip())
+    tried: dict[str, Mapping[str, bytes]] = {}
+
+    async def running(commit: str, trials: TrialFiles) -> dict[str, EnvironmentRuns]:
+        assert commit == reading.base
+        tried.update(trials)
+        return {name: EnvironmentRuns(environment=name, **seen) for name in trials}
+
+    found = asyncio.run(PublisherShards(repository, running).read(reading, START))
+    assert tried.keys() == {STAGE, STAGE_EU}
+    changed = tried[STAGE][SAAS].decode()
+    assert changed == saas_text().replace("ref: main", f"ref: {'f' * 40}", 1)
+    assert [each.target for each in found] == ([STAGE, STAGE_EU] if good else [])
+    assert all(each.version == NEW and each.good for each in found)
 
 
 def test_commits_between_versions_are_counted_and_named(tmp_path: Path) -> None:

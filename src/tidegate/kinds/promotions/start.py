@@ -7,7 +7,7 @@ the clone of the bundle and the forge.
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tidegate.engine.started import Started
+from tidegate.engine.started import Started, nothing
 from tidegate.kinds.promotions.core.channels.pipeline import KIND as CHANNELS
 from tidegate.kinds.promotions.core.decide import KIND
 from tidegate.settings.settings import Settings
@@ -15,8 +15,11 @@ from tidegate.settings.settings import Settings
 if TYPE_CHECKING:
     from tidegate.forge.port import Forge
     from tidegate.git.port import Repository
-    from tidegate.kinds.promotions.app.pipelines.forge_requests import ForgeRequests
-    from tidegate.kinds.promotions.app.pipelines.ports import PipelinePorts
+    from tidegate.kinds.promotions.app.pipelines.ports import (
+        DeploymentSource,
+        PipelinePorts,
+        PipelineRequests,
+    )
     from tidegate.kinds.promotions.app.ports import PromotionPorts
 
 
@@ -49,31 +52,41 @@ def _pipelines(settings: Settings, offers: "PromotionPorts", forge: "Forge") -> 
     from tidegate.kinds.promotions.telemetry.pipelines import PipelineTelemetry
     from tidegate.wiring import clock, warn
 
-    ports = pipeline_ports(settings, offers.bundle, ForgeRequests(offers, forge))
+    ports = pipeline_ports(settings, offers, ForgeRequests(offers, forge))
     adopt = settings.promotion_requests == "adopt"
     kind = PipelineKind(PipelineSurvey(ports, warn), ports.requests, clock(), adopt=adopt)
-    return Started(kind, PipelineTelemetry(), words=(CHANNELS,))
+    close = ports.slos.close if ports.slos is not None else nothing
+    return Started(kind, PipelineTelemetry(), close, (CHANNELS,))
 
 
 def pipeline_ports(
-    settings: Settings, bundle: "Repository", requests: "ForgeRequests | None" = None
+    settings: Settings, offers: "PromotionPorts", requests: "PipelineRequests | None" = None
 ) -> "PipelinePorts":
     """What pipelines read, as the settings say."""
     from tidegate import wiring
     from tidegate.kinds.promotions.app.pipelines.ports import PipelinePorts
     from tidegate.kinds.promotions.client.commit_ranges import CommitRanges
     from tidegate.kinds.promotions.client.state_folder import StateFolder
+    from tidegate.settings.prometheus_file import read_servers
 
     def open_mirror(url: str) -> "Repository":
         found = wiring.mirror(settings.source or url)
         found.fetch()
         return found
 
-    state = Path(settings.promotion_state) if settings.promotion_state else None
+    servers = [each for name in settings.prometheus for each in read_servers(Path(name))]
+    deployments: list[DeploymentSource] = []
+    if settings.promotion_state:
+        deployments.append(StateFolder(Path(settings.promotion_state)))
+    if offers.running is not None:
+        from tidegate.cli.merge_requests.publisher_shards import PublisherShards
+
+        deployments.append(PublisherShards(offers.bundle, offers.running))
     return PipelinePorts(
-        bundle=bundle,
+        bundle=offers.bundle,
         read_head=lambda url, branch: wiring.read_head(settings.source or url, branch),
         commits=CommitRanges(open_mirror),
-        deployments=() if state is None else (StateFolder(state),),
+        deployments=tuple(deployments),
+        slos=wiring.prometheus_slos(servers) if servers else None,
         requests=requests,
     )

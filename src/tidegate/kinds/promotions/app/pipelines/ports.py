@@ -47,6 +47,10 @@ class SloSource(Protocol):
         """By the name of the document; one that does not answer is unknown."""
         ...
 
+    async def close(self) -> None:
+        """Close the connections."""
+        ...
+
 
 class CommitSource(Protocol):
     """The history of the repositories that pipelines deploy."""
