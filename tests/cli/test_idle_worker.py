@@ -5,13 +5,16 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
 
 from tests.cli.test_setting_brakes import tidegate
 from tests.patience import PATIENCE_S
+from tidegate.machine.system_clock import SystemClock
+from tidegate.model.time import SECOND, Duration
+from tidegate.wiring import open_store
 
 ROOT = Path(__file__).parents[2]
 DEMO = ("--scenario", str(ROOT / "examples" / "demo.yaml"))
@@ -55,6 +58,32 @@ def test_a_second_worker_stands_by_and_once_ends(tmp_path: Path) -> None:
         assert "leads it; this one stands by" in said
         first.send_signal(signal.SIGTERM)
         assert first.wait(timeout=PATIENCE_S) == 0
+
+
+def test_once_waits_for_the_lease_of_a_worker_that_was_killed(tmp_path: Path) -> None:
+    """It does what there is to do, and does not end as if another worker did."""
+    with worker(tmp_path, *DEMO) as first:
+        assert first.stderr is not None
+        first.stderr.readline()
+        first.kill()
+        first.wait(PATIENCE_S)
+    with worker(tmp_path, *DEMO, "--once") as second:
+        said = ended(second)
+    assert "stands by" not in said
+    assert "simulated/demo: Waiting: observe ter-int-dev" in said
+
+
+def test_a_timeout_ends_a_wait_that_is_too_long(tmp_path: Path) -> None:
+    """Exit 124, and what was not done."""
+    database = tmp_path / "journal.db"
+    with closing(open_store(str(database), creates=True)) as archive:
+        archive.lease("simulated/demo", "gone/1", SystemClock().now(), Duration(3600 * SECOND))
+    flags = (*DEMO, "--once", "--timeout", "1s", "--database", str(database))
+    with worker(tmp_path, *flags) as process:
+        _, said = process.communicate(timeout=PATIENCE_S)
+    assert process.returncode == 124
+    assert "simulated/demo: waits for its lease, which worker gone/1 has until " in said
+    assert "--timeout: not done with simulated/demo" in said
 
 
 @pytest.mark.parametrize("command", ["run", "serve"])

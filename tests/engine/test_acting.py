@@ -7,6 +7,8 @@ import pytest
 from tests.engine.stage import DEMO, PARTITION, Process, Tripwire, make_round, rollout_part, set_up
 from tidegate.engine.breaker import Breaker
 from tidegate.engine.execute import Executor, Limits
+from tidegate.engine.round import Round
+from tidegate.journal.lease import Lease
 from tidegate.kinds.rollouts.core.journal.facts import RolloutDeclared, RolloutTask
 from tidegate.kinds.rollouts.core.journal.pending_tasks import (
     RETRY_FIRST,
@@ -149,6 +151,40 @@ def test_no_more_actions_begin_in_a_second_than_are_allowed() -> None:
     for first in begun:
         assert sum(first <= at < first + 1 for at in begun) <= 2 * 5
     assert 4.9 <= begun[-1] - begun[0] <= 5.5
+
+
+@pytest.mark.parametrize("renewed, outcome", [(True, "done"), (False, "failed")])
+def test_an_action_goes_on_while_its_lease_is_renewed(renewed: bool, outcome: str) -> None:
+    """Eight seconds under a lease of five: carried out if it is renewed, and else given up."""
+    loop = VirtualLoop(parse_instant("2026-01-01T00:00:00Z"))
+    clock = VirtualClock(loop)
+    fleet = SimulatedFleet(clock)
+    fleet.add(PARTITION, read_scenario(DEMO))
+    carry_out = fleet.act
+
+    async def act(partition: str, task: RolloutTask) -> str:
+        await asyncio.sleep(8)
+        return await carry_out(partition, task)
+
+    fleet.act = act  # type: ignore[method-assign]
+    store, term = MemoryStore(), Duration(5 * SECOND)
+
+    async def story() -> set[str]:
+        lease = store.lease(PARTITION, "w", clock.now(), term)
+        assert lease is not None
+        executor = Executor(Limits(timeout_s=10), Breaker())
+        plain = make_round(store, rollout_part(store), fleet, clock, executor, lease)
+
+        def now_held() -> Lease | None:
+            return store.lease(PARTITION, "w", clock.now(), term) if renewed else lease
+
+        one = Round(plain.desk, plain.kind, plain.part, lease, plain.mode, now_held)
+        return {each.value for _, each in (await one.run()).outcomes}
+
+    try:
+        assert loop.run_until_complete(story()) == {outcome}
+    finally:
+        loop.close()
 
 
 def test_a_system_that_is_ill_keeps_nothing_from_another() -> None:

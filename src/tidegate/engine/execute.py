@@ -6,7 +6,8 @@ that fails is recorded; whether it is retried under its key or decided again is 
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -24,6 +25,8 @@ from tidegate.model.time import SECOND, Duration
 if TYPE_CHECKING:
     from tidegate.engine.round import Round
 
+# How often an action that may take longer than its lease looks whether that was renewed.
+FOLLOW_S = 0.5
 RESTING = "the outside system failed too often, and gets a rest"
 
 
@@ -33,7 +36,7 @@ class Limits(msgspec.Struct, frozen=True):
     concurrency_max: int = 10
     # How many actions may begin in a second.
     per_s: int = 50
-    # Well below half a lease: an action that outlives its lease is given up.
+    # An action that outlives its lease is given up before that.
     timeout_s: float = 10.0
     allow_mass_removal: bool = False
 
@@ -143,7 +146,7 @@ class _Wave:
                 _failed(RESTING) if part.rules.retries else _Attempt(TaskOutcome.DROPPED, RESTING)
             )
         try:
-            async with asyncio.timeout(min(self._executor.timeout_s, left / SECOND)):
+            async with self._in_time(left / SECOND):
                 detail = await self._round.kind.act(part.partition, part.state, task)
         except StaleError as error:
             return _Attempt(TaskOutcome.DROPPED, str(error))
@@ -155,6 +158,29 @@ class _Wave:
             return _failed(str(error) or "no answer in time")
         self._breaker.succeeded()
         return _Attempt(TaskOutcome.DONE, detail)
+
+    @asynccontextmanager
+    async def _in_time(self, left_s: float) -> AsyncIterator[None]:
+        """For as long as an action may take, and the lease lasts, which is renewed meanwhile."""
+        loop = asyncio.get_running_loop()
+        end = loop.time() + self._executor.timeout_s
+        looks: asyncio.TimerHandle | None = None
+        async with asyncio.timeout_at(min(end, loop.time() + left_s)) as limit:
+
+            def follow() -> None:
+                nonlocal looks
+                if not limit.expired():
+                    until = self._round.lease.until - self._round.clock.now()
+                    limit.reschedule(min(end, loop.time() + until / SECOND))
+                    looks = loop.call_later(FOLLOW_S, follow)
+
+            if loop.time() + left_s < end:
+                looks = loop.call_later(FOLLOW_S, follow)
+            try:
+                yield
+            finally:
+                if looks is not None:
+                    looks.cancel()
 
     async def _refusals(self, tasks: list[Task]) -> Sequence[str]:
         """Why each task is not carried out after all; empty: it is.

@@ -128,7 +128,7 @@ _ALL = (
         form=SettingForm.DURATION,
         default="10s",
         least="1ms",
-        help="How long one action may take; well below half a lease.",
+        help="How long one action may take.",
     ),
     Setting(
         name="limits.rounds",
@@ -150,7 +150,7 @@ _ALL = (
         name="lease",
         flag="--lease",
         form=SettingForm.DURATION,
-        default="15s",
+        default="5s",
         least="1s",
         help="How long a rollout stays with a worker that has stopped renewing.",
     ),

@@ -3,13 +3,16 @@
 import asyncio
 import signal
 from collections import Counter
+from functools import partial
 
 import click
 from msgspec.structs import replace
 
+from tidegate.app.workers import named
 from tidegate.cli.live import opened
 from tidegate.cli.main import FAILURE
 from tidegate.cli.shape import Command
+from tidegate.cli.worker.leaders import OtherLeaders
 from tidegate.cli.worker.options import (
     brake_book,
     executor,
@@ -26,11 +29,19 @@ from tidegate.engine.vitals import Led
 from tidegate.engine.worker import Worker
 from tidegate.kind_table import start_kinds
 from tidegate.model.errors import OutsideError, UserError
-from tidegate.model.time import SECOND, Instant, format_age, format_second
+from tidegate.model.time import (
+    SECOND,
+    Duration,
+    Instant,
+    format_age,
+    format_second,
+    parse_duration,
+)
 from tidegate.settings.settings import Merged, Settings
 from tidegate.store.port import Store
 from tidegate.wiring import clock
 
+TIMED_OUT = 124
 # Shorter waits of --once are not told.
 WAIT_TOLD_S = 10
 
@@ -45,19 +56,22 @@ WAIT_TOLD_S = 10
     """,
 )
 @click.option("--once", is_flag=True, help="Stop when nothing more happens by itself.")
+@click.option("--timeout", default="", metavar="DURATION", help="With --once, how long to wait.")
 @worker_options()
-def run(merged: Merged, once: bool, seed: int, allow_mass_delete: bool) -> None:
+def run(merged: Merged, once: bool, timeout: str, seed: int, allow_mass_delete: bool) -> None:
     """Observe, decide, record and, where --act allows it, act. Exits 0 on SIGTERM and Ctrl-C.
 
     With --once, exits 1 if something that is declared cannot be carried out, or if what there is
-    cannot be read. An --act that matches nothing is an error.
+    cannot be read, and 124 if --timeout was too short. It waits for the lease of a worker that has
+    ended without giving it back. An --act that matches nothing is an error.
     """
+    longest = _parsed(timeout, once)
     settings = merged.settings()
     kinds = start_kinds(settings, seed, allow_mass_delete=allow_mass_delete)
     for line in check_patterns(settings, kinds):
         click.echo(f"Warning: {line}", err=True)
     with opened(settings.database, writes=True, creates=True) as store:
-        refused = asyncio.run(_run(store, kinds, settings, allow_mass_delete, once))
+        refused = asyncio.run(_run(store, kinds, settings, allow_mass_delete, once, longest))
     if once and refused:
         raise click.exceptions.Exit(FAILURE)
 
@@ -68,6 +82,7 @@ async def _run(
     settings: Settings,
     allow_mass_delete: bool,
     once: bool,
+    longest: Duration | None,
 ) -> set[str]:
     """Run until told to stop; which partitions were refused in the end."""
     prepare_process()
@@ -75,16 +90,20 @@ async def _run(
     quiet: set[str] = set()
     started: dict[str, Started] = {}
 
-    followed: set[str] = set()
     refused: set[str] = set()
     leaders: set[str] = set()
     waits: dict[str, Instant] = {}
     errors: list[Exception] = []
+    late: list[str] = []
+    others = OtherLeaders(store, clock(), partial(click.echo, err=True))
 
     def report(partition: str, outcome: RoundResult | Led | Exception) -> None:
         if isinstance(outcome, Led):
-            (followed.add if outcome.leader else followed.discard)(partition)
-            if outcome.leader and outcome.leader not in leaders:
+            if not outcome.leader:
+                others.forget(partition)
+            elif once:
+                others.meet(partition)
+            elif outcome.leader not in leaders:
                 leaders.add(outcome.leader)
                 what = f"worker {outcome.leader} leads it; this one stands by"
                 click.echo(f"{partition}: {what}", err=True)
@@ -112,7 +131,14 @@ async def _run(
         end_if_idle()
 
     def end_if_idle() -> None:
-        if once and (quiet | followed | refused) >= worker.vitals().running:
+        if once and (quiet | others.led | refused) >= worker.vitals().running:
+            worker.stop()
+
+    async def end_in_time(longest: Duration) -> None:
+        await asyncio.sleep(longest / SECOND)
+        left = sorted(worker.vitals().running - (quiet | others.led | refused))
+        if left:
+            late.extend(left)
             worker.stop()
 
     async def tell_found() -> None:
@@ -140,17 +166,38 @@ async def _run(
     loop = asyncio.get_running_loop()
     for name in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(name, worker.stop)
-    looking = asyncio.create_task(tell_found())
+    beside = [tell_found()]
+    if once:
+        beside.append(others.run(end_if_idle))
+    if longest is not None:
+        beside.append(end_in_time(longest))
+    looking = [asyncio.create_task(each) for each in beside]
     try:
         await worker.run()
     finally:
-        looking.cancel()
+        for task in looking:
+            task.cancel()
         await asks.close()
         for each in kinds:
             await each.close()
     if errors:
         raise errors[0]
+    if late:
+        click.echo(f"--timeout: not done with {named(late)}", err=True)
+        raise click.exceptions.Exit(TIMED_OUT)
     return refused
+
+
+def _parsed(timeout: str, once: bool) -> Duration | None:
+    """How long to wait; None: as long as it takes."""
+    if not timeout:
+        return None
+    if not once:
+        raise click.UsageError("--timeout says how long --once waits; write --once as well")
+    try:
+        return parse_duration(timeout)
+    except ValueError as error:
+        raise click.UsageError(f'--timeout "{timeout}": {error}; like 30m') from None
 
 
 def _wait_line(done: RoundResult, told: Instant | None) -> str:

@@ -1,0 +1,41 @@
+"""Whether a worker that has a lease is alive: it is, if it renews it."""
+
+import asyncio
+import contextlib
+
+from tests.engine.stage import VirtualClock
+from tidegate.cli.worker.leaders import OtherLeaders
+from tidegate.model.time import SECOND, Duration, Instant, parse_instant
+from tidegate.store.client.memory import MemoryStore
+
+TERM = Duration(5 * SECOND)
+
+
+def test_a_lease_that_is_renewed_has_a_leader_and_one_that_ends_has_none() -> None:
+    """Until one of both is known, nothing is said of its leader."""
+    clock = VirtualClock(parse_instant("2026-01-01T00:00:00Z"))
+    store, said, looks = MemoryStore(), list[str](), list[set[str]]()
+    for each in ("simulated/alive", "simulated/gone"):
+        assert store.lease(each, each.partition("/")[2], clock.now(), TERM)
+    others = OtherLeaders(store, clock, said.append)
+    others.meet("simulated/alive")
+    others.meet("simulated/gone")
+
+    def looked() -> None:
+        looks.append(set(others.led))
+        clock.at = Instant(clock.at + 2 * SECOND)
+        if clock.at < parse_instant("2026-01-01T00:00:08Z"):
+            assert store.lease("simulated/alive", "alive", clock.now(), TERM)
+        else:
+            raise EOFError
+
+    with contextlib.suppress(EOFError):
+        asyncio.run(others.run(looked))
+    assert looks == [set(), {"simulated/alive"}, {"simulated/alive"}, {"simulated/alive"}]
+    assert said == [
+        "simulated/alive: waits for its lease, which worker alive has until 2026-01-01T00:00:05Z",
+        "simulated/gone: waits for its lease, which worker gone has until 2026-01-01T00:00:05Z",
+        "simulated/alive: worker alive leads it; this one stands by",
+    ]
+    others.forget("simulated/alive")
+    assert not others.led
