@@ -8,6 +8,7 @@ import pytest
 from bench.__main__ import SECTIONS, SMOKE
 from bench.hub_agents import policy_status, work_status
 from tests.policies import body, spec, template
+from tests.real import needed
 from tidegate.kinds.policies.core.compliance import report_of
 from tidegate.kinds.policies.core.revision import revision_of, stamped
 from tidegate.kinds.policies.wire.hub_doc import replica_of
@@ -15,6 +16,8 @@ from tidegate.model.target import Status
 
 # They need an API server, and a hub: `make bench` says what they measure there.
 _REAL = {"kube", "policies"}
+# They need a Chromium.
+_BROWSER = {"page"}
 
 
 @pytest.fixture(autouse=True)
@@ -24,7 +27,7 @@ def _frozen() -> None:
     gc.freeze()
 
 
-@pytest.mark.parametrize("section", sorted(set(SECTIONS) - _REAL))
+@pytest.mark.parametrize("section", sorted(set(SECTIONS) - _REAL - _BROWSER))
 def test_a_section_runs(section: str) -> None:
     told: list[str] = []
     report = SECTIONS[section](SMOKE, told.append)
@@ -32,12 +35,19 @@ def test_a_section_runs(section: str) -> None:
     assert all(report.tables)
 
 
-@pytest.mark.parametrize("section", sorted(_REAL))
+@pytest.mark.real
+@pytest.mark.parametrize("section", sorted(_BROWSER))
+def test_a_section_in_a_browser_runs(section: str) -> None:
+    needed("chromium", "CHROMIUM", "chromium")
+    test_a_section_runs(section)
+
+
+@pytest.mark.parametrize("section", sorted(_REAL | _BROWSER))
 def test_a_section_whose_servers_are_missing_says_so(
     section: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """And measures nothing, at once."""
-    for each in ("KUBEBUILDER_ASSETS", "OCM_HUB_ASSETS"):
+    for each in ("KUBEBUILDER_ASSETS", "OCM_HUB_ASSETS", "CHROMIUM"):
         monkeypatch.setenv(each, str(tmp_path / "none"))
     told: list[str] = []
     report = SECTIONS[section](SMOKE, told.append)

@@ -1,13 +1,16 @@
 """A service over a copy of one journal, and one Chromium for a module."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser
 
+from tests.api.listener import listening
 from tests.api.stage import copied, rollout_journal
 from tests.page.stage import PageService, browsing
+from tests.page.visit import Visitor
+from tidegate.access.roles import Role
 
 
 @pytest.fixture(scope="session")
@@ -30,3 +33,25 @@ def browser() -> Iterator[Browser]:
     """A Chromium."""
     with browsing() as found:
         yield found
+
+
+@pytest.fixture
+def address(service: PageService) -> Iterator[str]:
+    """Where the service listens."""
+    with listening(service) as url:
+        yield url
+
+
+@pytest.fixture
+def visit(browser: Browser, service: PageService, address: str) -> Iterator[Callable[..., Visitor]]:
+    """Makes visitors; none of them may see an error."""
+    every: list[Visitor] = []
+
+    def made(role: Role = Role.ADMIN, **context: object) -> Visitor:
+        every.append(Visitor(browser, address, service.client(role).token, **context))
+        return every[-1]
+
+    yield made
+    for each in every:
+        each.context.close()
+        assert each.wrong == []

@@ -1,91 +1,23 @@
 """The page in Chromium: what a person sees, asks and does, by the numbers of the stories."""
 
-import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser
 
 from tests.api.listener import listening
 from tests.api.stage import PARTITION
 from tests.cli.test_serve import serving
 from tests.page.stage import PageService, elsewhere
+from tests.page.visit import Visitor, until
 from tidegate.access.roles import Role
 from tidegate.access.tokens import TokenRevoked
 from tidegate.journal.chain import JournalNote
 from tidegate.machine.system_clock import SystemClock
 
 pytestmark = pytest.mark.real
-PATIENCE_S = 15.0
-AXE = Path(os.environ.get("AXE_CORE", Path(__file__).parents[2] / "build" / "axe.min.js"))
-
-
-def until(found: Callable[[], object], what: str, patience_s: float = PATIENCE_S) -> float:
-    """Wait until something is so; how long it took."""
-    begun = time.monotonic()
-    while not found():
-        assert time.monotonic() - begun < patience_s, f"not in {patience_s} s: {what}"
-        time.sleep(0.05)
-    return time.monotonic() - begun
-
-
-class Visitor:
-    """A person at a browser, and all that went wrong in it."""
-
-    def __init__(self, browser: Browser, url: str, token: str, **context: object) -> None:
-        self.context = browser.new_context(**context)  # type: ignore[arg-type]
-        self.page: Page = self.context.new_page()
-        self.page.set_default_timeout(PATIENCE_S * 1000)
-        self.wrong: list[str] = []
-        self.page.on("pageerror", lambda error: self.wrong.append(str(error)))
-        self.page.on("console", lambda said: self._console(said.type, said.text))
-        self.url = url
-        self.page.goto(f"{url}/")
-        self.page.fill("#token", token)
-        self.page.click("button.primary")
-        self.page.wait_for_selector("#top")
-
-    def _console(self, kind: str, text: str) -> None:
-        # Chromium itself logs an answer that is an error, and a stream that ends.
-        if kind == "error" and "Failed to load resource" not in text:
-            self.wrong.append(text)
-
-    def open(self, path: str) -> Page:
-        """Another address."""
-        self.page.goto(f"{self.url}{path}")
-        return self.page
-
-    def is_live(self) -> bool:
-        """Whether the page says so."""
-        return self.page.get_attribute("#live", "data-state") == "live"
-
-    def said(self, where: str) -> str:
-        """The text of a part."""
-        return " ".join(self.page.inner_text(where).split())
-
-
-@pytest.fixture
-def address(service: PageService) -> Iterator[str]:
-    """Where the service listens."""
-    with listening(service) as url:
-        yield url
-
-
-@pytest.fixture
-def visit(browser: Browser, service: PageService, address: str) -> Iterator[Callable[..., Visitor]]:
-    """Makes visitors; none of them may see an error."""
-    every: list[Visitor] = []
-
-    def made(role: Role = Role.ADMIN, **context: object) -> Visitor:
-        every.append(Visitor(browser, address, service.client(role).token, **context))
-        return every[-1]
-
-    yield made
-    for each in every:
-        each.context.close()
-        assert each.wrong == []
 
 
 def test_story_1_one_screen_says_what_is_going_on(visit: Callable[..., Visitor]) -> None:
@@ -235,42 +167,26 @@ def test_story_6_an_approval_names_what_starts_and_moves_nothing_else(
     assert "approved stage" in one.said("#done")
 
 
-def test_story_8_and_accessibility_on_a_phone_in_dark_and_in_light(
+def test_story_8_an_alert_leads_to_why_on_a_phone_and_from_there_to_a_stop(
     visit: Callable[..., Visitor],
 ) -> None:
-    for width, scheme in ((1300, "light"), (1300, "dark"), (390, "dark"), (390, "light")):
-        one = visit(viewport={"width": width, "height": 844}, color_scheme=scheme)
-        until(one.is_live, "it is live")
-        for path, open_it in (
-            (f"/?rollout={PARTITION}&target=prod-1", ""),
-            (f"/rollout/{PARTITION}", "a[data-act]"),
-            ("/brakes", "a[data-act]"),
-            ("/journal", ""),
-            ("/integrations", ""),
-            (f"/when/{PARTITION}", ""),
-        ):
-            one.open(path)
-            until(one.is_live, "it is live")
-            wide = one.page.evaluate("document.documentElement.scrollWidth")
-            assert wide <= width, f"{path} is {wide} wide at {width}"
-            if open_it:
-                one.page.click(open_it)
-                one.page.wait_for_selector("#reach")
-            assert violations(one.page) == [], (path, width, scheme)
-
-
-def violations(page: Page) -> list[str]:
-    """What axe finds; where it is not there, CI fails."""
-    if not AXE.is_file():
-        if os.environ.get("CI") == "true":
-            pytest.fail("no axe-core here: `bash .ci/axe` fetches it", pytrace=False)
-        return []
-    page.evaluate(AXE.read_text())
-    found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
-    return [
-        f"{each['id']}: {each['nodes'][0]['html'][:200]} {each['nodes'][0]['failureSummary']}"
-        for each in found["violations"]
-    ]
+    one = visit(viewport={"width": 390, "height": 844}, has_touch=True)
+    one.open(f"/?rollout={PARTITION}&target=prod-1")
+    until(one.is_live, "it is live")
+    assert one.said("#panel h2") == "prod-1"
+    one.page.tap("#panel .links a >> nth=0")
+    one.page.wait_for_selector("#lanes")
+    until(one.is_live, "it is live")
+    one.page.tap("text=Pause…")
+    one.page.wait_for_selector("#reach .sum")
+    one.page.fill("#reason", "from the train")
+    # The button is in sight, however long the sheet is.
+    box = one.page.locator("#sheet button.primary").bounding_box()
+    assert box is not None
+    assert box["y"] + box["height"] <= 844
+    one.page.tap("#sheet button.primary")
+    one.page.wait_for_selector("#done")
+    assert one.fits(390)
 
 
 def test_story_12_a_filter_is_kept_in_the_address(visit: Callable[..., Visitor]) -> None:

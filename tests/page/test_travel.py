@@ -9,7 +9,7 @@ from playwright.sync_api import Browser
 from tests.api.listener import listening
 from tests.fixtures.journals import reading
 from tests.page.stage import PageService
-from tests.page.test_browser import Visitor, until, violations
+from tests.page.visit import Visitor, until, violations
 from tidegate.wiring import open_store
 
 pytestmark = pytest.mark.real
