@@ -380,3 +380,21 @@ def test_several_promotions_are_listed_together(tmp_path: Path, source: Source) 
     assert missing[source.second] == ["mine/check"]
     assert missing[source.newest] == ["mine/check", "other/check"]
     assert "several promotions are declared" in play.run("promote").stderr
+
+
+def test_shards_whose_waves_go_through_git_are_held_back(tmp_path: Path, source: Source) -> None:
+    """The default moves, and no shard with it; one that a person pinned keeps its override."""
+    play = Play(tmp_path, source)
+    file = "data/integrations/terraform.yml"
+    before = (play.clone / file).read_text()
+    rules = "rollout: {type: Progressive, via: git}\nmanaged:\n"
+    play.edit({file: before.replace("managed:\n", rules)})
+    plan = play.promote("--to", "manager")
+    assert states(plan) == {"manager": "moves"}
+    assert plan["shards"] == []
+    done = play.run("promote", "--no-registry-check", "--to", "manager", "--write", "--yes")
+    assert done.returncode == 0, done.stderr
+    after = (play.clone / file).read_text().splitlines()
+    held = f"      imageRef: {source.first[:7]}  # tidegate: pinned by tidegate-waves: "
+    assert after[-2:] == ["        $ref: /aws/a.yml", f"{held}waits for its wave"]
+    assert source.newest in (play.clone / SAAS).read_text()

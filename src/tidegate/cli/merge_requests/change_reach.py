@@ -11,6 +11,7 @@ from tidegate.edit.edited_tree import EditedTree
 from tidegate.git.tree_port import Tree
 from tidegate.kinds.integrations.app.comparison import new_errors
 from tidegate.kinds.integrations.app.estates import estate_in
+from tidegate.kinds.integrations.app.wave_holds import held_back
 from tidegate.kinds.integrations.cli.site import site_of
 from tidegate.kinds.integrations.core.review.effect import effects_of
 from tidegate.kinds.integrations.core.workloads.estate import Estate
@@ -32,7 +33,7 @@ class IntegrationReach:
         found = ChangeReach(pinned=_located(tree, _pinned(estate)), errors_before=before.errors)
         if not files:
             return found
-        after = wiring.read_live_bundle(EditedTree(tree, dict(files)), wiring.bundle_cache())
+        after = _read(EditedTree(tree, dict(files)))
         return msgspec.structs.replace(
             found,
             reached=_reached(tree, estate, estate_in(after, site_of(self._settings))),
@@ -43,9 +44,25 @@ class IntegrationReach:
         if commit not in self._before:
             self._before.clear()  # a worker reads many commits, one after the other
             tree = wiring.open_tree(self._folder, commit)
-            bundle = wiring.read_live_bundle(tree, wiring.bundle_cache())
+            bundle = _read(tree)
             self._before[commit] = tree, bundle, estate_in(bundle, site_of(self._settings))
         return self._before[commit]
+
+
+class IntegrationHolds:
+    """Holds shards back whose images move through Git, while a change moves their default."""
+
+    def __init__(self, folder: Path, settings: Settings) -> None:
+        self._folder, self._settings = folder, settings
+
+    def __call__(self, commit: str, files: Mapping[str, bytes]) -> Mapping[str, bytes]:
+        """The change on a commit of the bundle, with an override for each shard held back."""
+        tree, site = wiring.open_tree(self._folder, commit), site_of(self._settings)
+        return held_back(tree, _read, site, files)
+
+
+def _read(tree: Tree) -> Bundle:
+    return wiring.read_live_bundle(tree, wiring.bundle_cache())
 
 
 def _reached(tree: Tree, before: Estate, after: Estate) -> tuple[ReachedShards, ...]:

@@ -12,10 +12,11 @@ from contextlib import aclosing
 import msgspec
 
 from tidegate.kinds.integrations.core.waves.declaration import declared_of, last_good_of
+from tidegate.kinds.integrations.core.waves.holds import released
 from tidegate.kinds.integrations.core.waves.rehearsal import target_of as rehearsal_of
 from tidegate.kinds.integrations.core.waves.rehearsal import with_dry_run
 from tidegate.kinds.integrations.core.waves.reshape import Reshape
-from tidegate.kinds.integrations.core.waves.rules import ImageRules
+from tidegate.kinds.integrations.core.waves.rules import ImageRules, MoveVia
 from tidegate.kinds.integrations.core.waves.shard_state import revisions_in, standing_of
 from tidegate.kinds.integrations.core.waves.trial import Trial
 from tidegate.kinds.integrations.core.workloads.default_image import NO_IMAGE_REMEDY
@@ -27,6 +28,7 @@ from tidegate.kinds.integrations.core.workloads.estate import (
 )
 from tidegate.kinds.integrations.core.workloads.live import Pod, workload_of
 from tidegate.kinds.integrations.estates_port import Estates
+from tidegate.kinds.integrations.fleet.git_waves import GitWaves
 from tidegate.kinds.integrations.fleet.rehearsal import Rehearsing
 from tidegate.kinds.integrations.fleet.reshard import Resharding
 from tidegate.kinds.integrations.fleet.snapshot import (
@@ -76,8 +78,10 @@ class IntegrationsFleet:
         *,
         fresh_s: float = FRESH_S,
         look_s: float = LOOK_S,
+        waves: GitWaves | None = None,
     ) -> None:
         self.estates = estates
+        self._git = waves or GitWaves(None)
         self.snapshots = NamespaceSnapshots(find, fresh_s)
         self._trials = Trials(runs, clock)
         self.resharding = Resharding(self.snapshots, clock)
@@ -122,10 +126,13 @@ class IntegrationsFleet:
         busy = {unit.name: each for each in self.resharding.under_way(place) for unit in each.units}
         cluster = self.snapshots.find(place.managed.namespace.cluster)
         trials = await self._trials.read(place, rules, snapshot, cluster)
-        running = _running(place, snapshot)
-        declared = declared_of(place, rules, running, _others(place, snapshot))
-        rehearsed = await self._rehearsing.report(place, rules, declared.last_good)
-        declared = with_dry_run(place, rules, declared)
+        via_git = rules.via is MoveVia.GIT
+        meant = released(place) if via_git else place
+        # What another manager applies moves with its Git, too.
+        others = {} if via_git else _others(place, snapshot)
+        declared = declared_of(meant, rules, _running(meant, snapshot), others)
+        rehearsed = await self._rehearsing.report(meant, rules, declared.last_good)
+        declared = with_dry_run(meant, rules, declared)
         reports = tuple(
             _reshaped(unit, busy[unit.name])
             if unit.name in busy
@@ -134,6 +141,8 @@ class IntegrationsFleet:
             # Of a partial reading nothing is concluded from absence.
             if snapshot.complete or all(each.workload in snapshot.workloads for each in unit.shards)
         )
+        if via_git:
+            reports = await self._git.reports(place, reports)
         complete = snapshot.complete and estate.complete
         return Observation(declared, (*rehearsed, *reports), complete=complete, dated=False)
 
@@ -170,7 +179,7 @@ class IntegrationsFleet:
         if task.target == rehearsal_of(place):
             running = _running(place, await self.snapshots.of(where_of(place)))
             return await self._rehearsing.act(place, rules, task, last_good_of(place, running))
-        if task.change.kind is ChangeKind.REMOVE:
+        if task.change.kind is ChangeKind.REMOVE and rules.via is MoveVia.CLUSTER:
             return await self._remove(place, task.target)
         unit = place.unit(task.target)
         if unit is None or task.change.revision is None:
@@ -182,6 +191,8 @@ class IntegrationsFleet:
             if unit in each.units:
                 raise StaleError(f"{task.target}: {each.words} comes first")
         self._trials.begin(place, unit, revision, _pods(unit, snapshot))
+        if rules.via is MoveVia.GIT:
+            return await self._git.act(place, task)
         try:
             async with self.snapshots.unit(where, unit.name):
                 cluster = self.snapshots.find(where[0])

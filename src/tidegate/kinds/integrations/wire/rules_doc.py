@@ -12,6 +12,7 @@ runs: 3
 failingRuns: 3
 dryRun: {shard: ter-int-dev}
 changes: {new: atOnce, overrides: atOnce, fields: waves, drift: atOnce, removals: byHand}
+via: git
 """
 
 from tidegate.documents.reader import Reader
@@ -25,6 +26,7 @@ from tidegate.kinds.integrations.core.waves.rules import (
     Cohort,
     DryRunRule,
     ImageRules,
+    MoveVia,
 )
 from tidegate.kinds.rollouts.core.strategy import StrategyType
 from tidegate.kinds.rollouts.wire.strategy_doc import read_strategy
@@ -38,6 +40,7 @@ def read_rules(reader: Reader, where: str) -> ImageRules:
     failing = _runs(reader, "failingRuns", FAILING_RUNS_DEFAULT)
     dry_run = _dry_run(reader) if reader.has("dryRun") else None
     changes = reader.child("changes") if reader.has("changes") else None
+    via = reader.choice("via", MoveVia, MoveVia.CLUSTER)
     reader.raw("$schema")
     reader.raw("name")
     strategy = read_strategy(reader)
@@ -57,6 +60,7 @@ def read_rules(reader: Reader, where: str) -> ImageRules:
         runs=runs,
         failing_runs=failing,
         dry_run=dry_run,
+        via=via,
         changes=_changes(changes, strategy.type) if changes is not None else ChangeRules(),
         where=where,
     )

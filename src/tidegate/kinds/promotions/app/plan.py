@@ -132,7 +132,8 @@ class PlannedPromotion:
             return ChangeReach()
         root = self.checkout.root
         files = {f"{root}{path}": each.data for path, each in edited.items()}
-        return self.checkout.ports.reach(self.checkout.base, files)
+        ports, base = self.checkout.ports, self.checkout.base
+        return ports.reach(base, ports.with_holds(base, files))
 
     @property
     def waits(self) -> bool:
@@ -201,7 +202,8 @@ class PlannedPromotion:
             raise StaleError("the bundle changed what is promoted meanwhile; run the same again")
         versions = dict.fromkeys(self.moved, self.world.version)
         made = rewritten(files, there.spots, versions)
-        return {f"{self.checkout.root}{path}": each.data for path, each in made.items()}
+        changed = {f"{self.checkout.root}{path}": each.data for path, each in made.items()}
+        return dict(self.checkout.ports.with_holds(base, changed))
 
     def offer(self, reason: str) -> Offer:
         """The change, ready to be offered."""

@@ -48,6 +48,14 @@ class ReachOf(Protocol):
 TrialFiles = Mapping[str, Mapping[str, bytes]]
 
 
+class HoldBack(Protocol):
+    """Keeps shards where they are while a change moves their default; by the kind that has them."""
+
+    def __call__(self, commit: str, files: Mapping[str, bytes]) -> Mapping[str, bytes]:
+        """A change of files on a commit, with what holds shards back whose waves go through Git."""
+        ...
+
+
 class RunningShards(Protocol):
     """Whether shards run what the bundle promises; implemented by the kind that deploys them."""
 
@@ -89,8 +97,14 @@ class PromotionPorts(msgspec.Struct, frozen=True, kw_only=True):
     repositories: ArtifactRepositories
     images: ImageLookup
     reach: ReachOf
+    # None: no shard is held back.
+    hold_back: HoldBack | None = None
     # Addresses that take the place of the declared ones; empty: as declared.
     artifact_address: str = ""
     schemas_address: str = ""
     # None: no cluster is read, and the files of the bundle are all there is to check.
     running: RunningShards | None = None
+
+    def with_holds(self, commit: str, files: Mapping[str, bytes]) -> Mapping[str, bytes]:
+        """A change of files on a commit of the bundle, with what holds shards back."""
+        return files if self.hold_back is None else self.hold_back(commit, files)

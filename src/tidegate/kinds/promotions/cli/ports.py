@@ -23,7 +23,7 @@ SETTINGS = (
 def ports_of(settings: Settings, *, fetch: bool = True) -> "PromotionPorts":
     """The ports; the repository of the bundle is opened and, if wanted, fetched."""
     from tidegate import wiring
-    from tidegate.cli.merge_requests.change_reach import IntegrationReach
+    from tidegate.cli.merge_requests.change_reach import IntegrationHolds, IntegrationReach
     from tidegate.cli.merge_requests.running_shards import IntegrationRunning
     from tidegate.kinds.promotions.app.ports import PromotionPorts
 
@@ -39,6 +39,7 @@ def ports_of(settings: Settings, *, fetch: bool = True) -> "PromotionPorts":
         repositories=SourceRepositories(fetch),
         images=_Images(settings),
         reach=IntegrationReach(folder, settings),
+        hold_back=IntegrationHolds(folder, settings),
         artifact_address=settings.source,
         schemas_address=settings.schemas_source,
         running=IntegrationRunning(folder, settings) if reads_clusters else None,

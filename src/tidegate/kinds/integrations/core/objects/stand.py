@@ -157,7 +157,7 @@ def _stand(
         wave=wave if waves else 0,
         group=group if waves else "",
         settled=not waves or there is None or workload_of(there.document).rolled_out,
-        staged=rules is not None,
+        staged=place is not None and place.managed.staged,
         labels=_labels(change, unit),
     )
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from tidegate.kinds.integrations.core.waves.rules import ImageRules
+from tidegate.kinds.integrations.core.waves.rules import ImageRules, MoveVia
 
 
 class Override(msgspec.Struct, frozen=True, kw_only=True):
@@ -94,6 +94,11 @@ class Managed(msgspec.Struct, frozen=True, kw_only=True):
     # How new images move through its shards; None: all at once, when they are applied.
     rollout: ImageRules | None = None
     where: str = ""
+
+    @property
+    def staged(self) -> bool:
+        """Whether a rollout gives workloads their images; else they get what the bundle says."""
+        return self.rollout is not None and self.rollout.via is MoveVia.CLUSTER
 
 
 class Check(msgspec.Struct, frozen=True, kw_only=True):

@@ -57,6 +57,13 @@ class ChangeRules(msgspec.Struct, frozen=True, kw_only=True):
     removals: ChangePace = ChangePace.AT_ONCE
 
 
+class MoveVia(enum.Enum):
+    """What a rollout writes to give a shard its image."""
+
+    CLUSTER = "cluster"  # the workload itself
+    GIT = "git"  # the shard's override in the bundle, by a merge request
+
+
 class ImageRules(msgspec.Struct, frozen=True, kw_only=True):
     """How images of one integration move."""
 
@@ -66,5 +73,6 @@ class ImageRules(msgspec.Struct, frozen=True, kw_only=True):
     failing_runs: int = FAILING_RUNS_DEFAULT
     dry_run: DryRunRule | None = None
     changes: ChangeRules = ChangeRules()
+    via: MoveVia = MoveVia.CLUSTER
     # Where it stands; `why` names it.
     where: str = ""

@@ -112,7 +112,7 @@ class _Planner:
         self._joining = {
             place.name: self._run_by_others(place)
             for place in estate.places
-            if place.managed.rollout is not None
+            if place.managed.staged
         }
 
     def changes(self) -> list[PlannedChange]:
@@ -171,7 +171,7 @@ class _Planner:
         wanted = revision_of(image, place.repository)
         # No rollout moves an image that is written for one shard.
         pinned = shard.override is not None and bool(shard.override.image_ref)
-        staged = place.managed.rollout is not None and not pinned
+        staged = place.managed.staged and not pinned
         if found is None:
             others = self._joining.get(place.name, "") if staged else ""
             starts = verdict(ObjectReason.StartsAsOthers, wanted, others)

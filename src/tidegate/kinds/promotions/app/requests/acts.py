@@ -184,7 +184,7 @@ async def _offer(
 ) -> RequestResult:
     """Branch, commit, push and request; one that is open is brought up to date."""
     promotions = _promotions(offers, act)
-    files = functools.partial(promoted_files, ports.bundle, promotions)
+    files = functools.partial(promoted_files, ports, promotions)
     title = title_of(offers.pipeline, branch, promotions)
     data = RequestData(pipeline=offers.pipeline, holds=act.holds, batchable=act.batchable)
     words = _words_kept(known, data)

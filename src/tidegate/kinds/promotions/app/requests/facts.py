@@ -5,7 +5,6 @@ from collections.abc import Mapping
 
 from tidegate.forge.port import Forge
 from tidegate.git.history import Commit
-from tidegate.git.port import Repository
 from tidegate.kinds.promotions.app.ports import ChangeReach, PromotionPorts
 from tidegate.kinds.promotions.app.requests.text import RequestFacts, VersionStep, steps_of
 from tidegate.kinds.promotions.core.authors import authors_of
@@ -19,12 +18,13 @@ Promotions = tuple[ChannelPromotion, ...]
 
 
 def promoted_files(
-    repository: Repository, promotions: Promotions, base: str
+    ports: PromotionPorts, promotions: Promotions, base: str
 ) -> Mapping[str, bytes | None]:
     """What files become on a commit of the bundle."""
-    files = Files(repository, base, root_in(repository.prefix))
+    files = Files(ports.bundle, base, root_in(ports.bundle.prefix))
     made = edited_subscribers(files, promotions)
-    return {f"{files.root}{path}": each.data for path, each in made.items()}
+    changed = {f"{files.root}{path}": each.data for path, each in made.items()}
+    return dict(ports.with_holds(base, changed))
 
 
 async def read_facts(
@@ -57,7 +57,7 @@ async def read_facts(
 
 def _reach(ports: PromotionPorts, promotions: Promotions) -> ChangeReach:
     base = ports.bundle.tip()
-    files = promoted_files(ports.bundle, promotions, base)
+    files = promoted_files(ports, promotions, base)
     changed = {path: new for path, new in files.items() if new is not None}
     return ports.reach(base, changed) if changed else ChangeReach()
 

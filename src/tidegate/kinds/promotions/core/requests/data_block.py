@@ -13,6 +13,7 @@ import re
 
 import msgspec
 
+from tidegate.explain.hidden_block import HiddenBlock
 from tidegate.kinds.promotions.core.requests.model import CloseCause, HeldPromotion
 
 DATA_VERSION = 1
@@ -20,8 +21,7 @@ DATA_VERSION = 1
 BLOCK_MAX = 32_768
 HOLDS_MAX = 100
 
-_START, _END = "<!-- tidegate-pipeline ", " -->"
-_BLOCK = re.compile(re.escape(_START) + r"([^\r\n]*?)" + re.escape(_END))
+_BLOCK = HiddenBlock("tidegate-pipeline")
 _CONTENT = re.compile(r"[0-9a-f]{32}")
 
 
@@ -42,26 +42,22 @@ class DataBlockError(Exception):
 
 def written_block(data: RequestData) -> str:
     """The block as a line; no name in it can end the comment early."""
-    text = msgspec.json.encode(data).decode()
-    return _START + text.replace("<", "\\u003c").replace(">", "\\u003e") + _END
+    return _BLOCK.written(msgspec.json.encode(data).decode())
 
 
 def with_block(text: str, data: RequestData) -> str:
-    """A description for people with its block at the end; an earlier block is replaced.
-
-    No other comment of HTML stays one: the subject of a commit must not pass for a block.
-    """
-    return f"{without_block(text)}\n\n{written_block(data)}\n"
+    """A description for people with its block at the end; an earlier block is replaced."""
+    return _BLOCK.added(text, msgspec.json.encode(data).decode())
 
 
 def without_block(description: str) -> str:
     """What people read of a description."""
-    return _BLOCK.sub("", description).replace("<!--", "<! --").rstrip()
+    return _BLOCK.removed(description)
 
 
 def read_block(description: str) -> RequestData:
     """The data of a description; DataBlockError says why it cannot be used."""
-    found = _BLOCK.findall(description)
+    found = _BLOCK.found(description)
     if len(found) != 1:
         raise DataBlockError(f"it has {len(found)} data blocks, and not one")
     if len(found[0]) > BLOCK_MAX:

@@ -99,7 +99,7 @@ class RequestReason(Reason):
         _WAIT,
         "in {request} of the existing manager, which is left alone",
         (("request", _N),),
-        "it is merged or closed, or `--adopt`",
+        "it is merged or closed, or `--promotion-requests adopt`",
     )
     CulpritFound = Entry(
         Gate.PROGRESS,

@@ -1,0 +1,192 @@
+"""Overrides of shards offered as merge requests: the way in which waves through Git act.
+
+Each place has one branch, and so at most one open merge request. What it changes stands in its
+description, for the next worker; every offer makes the edits anew on the tip of the target branch.
+"""
+
+import asyncio
+from collections.abc import Callable, Iterator, Mapping
+
+import msgspec
+
+from tidegate.bundle.reader import ReadBundle
+from tidegate.edit.edited_tree import EditedTree
+from tidegate.explain.hidden_block import HiddenBlock
+from tidegate.explain.markup import code, table
+from tidegate.forge.port import Forge, MergeRequest, Proposal, RequestState
+from tidegate.git.port import Repository
+from tidegate.git.tree_port import Tree
+from tidegate.kinds.integrations.app.estates import estate_in
+from tidegate.kinds.integrations.app.pins.plan import PinEdits, PinnedImage
+from tidegate.kinds.integrations.app.pins.planner import files_on
+from tidegate.kinds.integrations.core.waves.holds import HOLD_NOTE, is_held
+from tidegate.kinds.integrations.core.workloads.estate import ManagedPlace, Site
+from tidegate.kinds.integrations.wave_requests_port import WaveRequest
+from tidegate.model.counted import counted
+from tidegate.model.errors import StaleError
+from tidegate.propose.branch_name import branch_part
+from tidegate.propose.change import Upto, propose
+from tidegate.propose.offer import PREFIX
+
+LABEL = "tidegate-waves"
+# Within so long a forge is not asked again for what we did not change.
+FRESH_S = 30.0
+# The comment that says why a request was closed is replaced under this key.
+CLOSED = "waves-closed"
+_VERSION = 1
+_BLOCK = HiddenBlock("tidegate-waves")
+# What is read of a page that people can edit is bounded.
+_BLOCK_MAX, _UNITS_MAX = 65_536, 1_000
+
+
+class WaveData(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a merge request of waves changes, as its description has it."""
+
+    version: int = _VERSION
+    place: str
+    revision: str
+    units: dict[str, str]
+
+
+class ForgeWaveRequests:
+    """Merge requests at the forge of the bundle's repository."""
+
+    def __init__(
+        self,
+        repository: Repository,
+        forge: Forge,
+        tree_at: Callable[[str], Tree],
+        read: ReadBundle,
+        site: Site | None = None,
+        fresh_s: float = FRESH_S,
+    ) -> None:
+        self._repository, self._forge = repository, forge
+        self._tree_at, self._read, self._site = tree_at, read, site or Site()
+        self._fresh_s = fresh_s
+        # What was open of a place, and when that was read.
+        self._last: dict[str, tuple[float, WaveRequest | None]] = {}
+
+    async def open(self, place: ManagedPlace) -> WaveRequest | None:
+        """The open merge request of a place, as it was a moment ago."""
+        now = asyncio.get_running_loop().time()
+        last = self._last.get(place.name)
+        if last is None or now - last[0] >= self._fresh_s:
+            last = self._last[place.name] = now, await self._open(place)
+        return last[1]
+
+    async def _open(self, place: ManagedPlace) -> WaveRequest | None:
+        found = await self._found(place)
+        data = _data(found.description) if found is not None else None
+        if found is None or data is None or data.place != place.name:
+            return None
+        return WaveRequest(
+            number=found.number, url=found.url, revision=data.revision, units=data.units
+        )
+
+    async def _found(self, place: ManagedPlace) -> MergeRequest | None:
+        return next(iter(await self._forge.find(source=branch_of(place))), None)
+
+    async def offer(self, place: ManagedPlace, moves: Mapping[str, str]) -> str:
+        """One merge request with these moves, and with those that are open for the same default."""
+        known = await self._open(place)
+        self._last.pop(place.name, None)
+        kept = known.units if known is not None and known.revision == place.revision else {}
+        wanted = {**kept, **moves}
+        # What Git has already is no move: one that is taken back before it was merged, too.
+        units = {name: image for name, image in wanted.items() if _wanted(place, name) != image}
+        if not units:
+            return await self._withdraw(place)
+        branch = branch_of(place)
+        title = f"{place.name}: waves through Git"
+        data = WaveData(place=place.name, revision=place.revision, units=units)
+        proposal = Proposal(
+            title=title,
+            description=_described(place, data),
+            source=branch,
+            target="",
+            labels=(LABEL,),
+        )
+        done = await propose(
+            self._repository,
+            self._forge,
+            proposal,
+            lambda base: self._files(place, units, base),
+            key=branch.removeprefix(PREFIX),
+            upto=Upto.OPEN,
+            message=f"{title}\n\n" + "".join(f"{n}: {image}\n" for n, image in units.items()),
+        )
+        return done.request.url if done.request is not None else f"{done.target} has it already"
+
+    async def _withdraw(self, place: ManagedPlace) -> str:
+        """Close the open merge request of a place: nothing of it is wanted any more."""
+        found = await self._found(place)
+        if found is None or found.state is not RequestState.OPEN:
+            return "Git has it already"
+        why = "Closed by Tidegate: nothing of it is wanted any more."
+        await self._forge.comment(found.number, CLOSED, why)
+        await self._forge.decline(found.number)
+        return f"{found.url} was closed: Git has it already"
+
+    def _files(
+        self, place: ManagedPlace, units: Mapping[str, str], base: str
+    ) -> Mapping[str, bytes | None]:
+        """The overrides on a commit; StaleError if the place is another one there."""
+        tree = self._tree_at(base)
+        there = estate_in(self._read(tree), self._site).place(place.partition)
+        if there is None or there.revision != place.revision:
+            raise StaleError(f"{place.name}: its default image is another one by now")
+        for name in units:
+            unit = there.unit(name)
+            if unit is not None and unit.pinned_by and not is_held(unit):
+                raise StaleError(f"{name} has an image of its own: {unit.pinned_by}")
+        loose: PinEdits = {
+            (place.name, name): None for name, image in units.items() if image == place.revision
+        }
+        pins: PinEdits = {
+            (place.name, name): PinnedImage(image=image, note=HOLD_NOTE.text, as_it_is=True)
+            for name, image in units.items()
+            if image != place.revision
+        }
+        files: dict[str, bytes] = {}
+        for edits in (loose, pins):
+            if edits:
+                files |= files_on(EditedTree(tree, files), self._read, self._site, edits)
+        return files
+
+
+def branch_of(place: ManagedPlace) -> str:
+    """The branch of a place's waves."""
+    return f"{PREFIX}waves-{branch_part(place.name)}"
+
+
+def _wanted(place: ManagedPlace, name: str) -> str | None:
+    unit = place.unit(name)
+    return place.wanted(unit) if unit is not None else None
+
+
+def _data(description: str) -> WaveData | None:
+    """What a description says; None if it was changed so that it cannot be read."""
+    found = _BLOCK.found(description)
+    if len(found) != 1 or len(found[0]) > _BLOCK_MAX:
+        return None
+    try:
+        data = msgspec.json.decode(found[0], type=WaveData)
+    except msgspec.DecodeError:
+        return None
+    return data if data.version == _VERSION and len(data.units) <= _UNITS_MAX else None
+
+
+def _described(place: ManagedPlace, data: WaveData) -> str:
+    return _BLOCK.added("\n".join(_lines(place, data)), msgspec.json.encode(data).decode())
+
+
+def _lines(place: ManagedPlace, data: WaveData) -> Iterator[str]:
+    yield f"The next {counted(len(data.units), 'shard')} of {code(place.name)}, by its rollout."
+    yield ""
+    yield f"`tidegate why {place.partition}` says why these, and why the others wait."
+    yield ""
+    rows = [
+        (code(name), code(_wanted(place, name) or ""), code(image))
+        for name, image in data.units.items()
+    ]
+    yield from table(("shard", "now", "then"), rows)

@@ -1,0 +1,35 @@
+"""Where waves through Git are offered: one merge request for each place at a time."""
+
+from collections.abc import Mapping
+from typing import Protocol
+
+import msgspec
+
+from tidegate.kinds.integrations.core.workloads.estate import ManagedPlace
+
+
+class WaveRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """An open merge request that changes overrides of a place."""
+
+    number: int
+    url: str
+    # The default image of the place when it was made.
+    revision: str
+    # What each shard that it changes is to have, by the name of its unit.
+    units: Mapping[str, str]
+
+
+class WaveRequests(Protocol):
+    """Offers overrides of shards as merge requests."""
+
+    async def open(self, place: ManagedPlace) -> WaveRequest | None:
+        """The open merge request of a place; None: there is none, or it cannot be read."""
+        ...
+
+    async def offer(self, place: ManagedPlace, moves: Mapping[str, str]) -> str:
+        """Offer images for some units, beside what is open already; where it is offered.
+
+        StaleError if the bundle is not what the place was read from, or a person changed the
+        branch. Offering the same again changes nothing.
+        """
+        ...
