@@ -67,6 +67,8 @@ READS = (
     ["changes", "--group", "stage", "--env", "stage"],
     ["changes", "--org", "nothing"],
     ["when", PARTITION, "--apply-time", "20m"],
+    ["when", PARTITION, "--set", "minSuccessTime=2h", "--apply-time", "20m", "-o", "json"],
+    ["when", PARTITION, "--set", "soak=2h"],
     ["when", "stage-1", "-o", "json"],
     ["get", "holds"],
     ["get", "freezes", "-o", "json"],

@@ -281,7 +281,7 @@ def test_a_bar_has_every_look_once() -> None:
 
 def test_every_text_of_the_page_is_shown_somewhere() -> None:
     folder = Path(pages.__file__).parent
-    sources = [*folder.glob("*.py"), *folder.glob("templates/*.html")]
+    sources = [*folder.rglob("*.py"), *folder.glob("templates/*.html")]
     used = "\n".join(each.read_text() for each in sources if each.name != "words.py")
     unused = [each for each in WORDS if not re.search(rf"""(t\.|["']){each}\b""", used)]
     assert unused == []

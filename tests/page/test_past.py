@@ -2,11 +2,13 @@
 
 import re
 from html import unescape
+from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
 from tests.api.stage import PARTITION
+from tests.fixtures.journals import reading
 from tests.page.stage import PageService, Reader
 from tests.page.test_html import text_of
 from tidegate.access.roles import Role
@@ -130,3 +132,42 @@ def test_a_target_a_group_and_a_rollout_link_to_what_changed_there(reader: Reade
     assert "/changes?name=simulated/rollout&group=stage" in rollout
     assert "/changes?name=simulated/rollout" in rollout
     assert 'href="/changes"' in reader.get("/").text
+
+
+def test_another_soak_is_tried_beside_the_dates_there_are(reader: Reader) -> None:
+    """The same numbers as the command; what cannot be read is said beside the dates of now."""
+    now = reader.get(f"/when/{PARTITION}").text
+    assert 'name="minSuccessTime"' in now
+    assert "<details" in now
+    tried = reader.get(f"/when/{PARTITION}?minSuccessTime=2h&applyTime=10m")
+    assert tried.status == 200
+    assert "with other dates" in text_of(tried.text)
+    assert "--set minSuccessTime=2h --apply-time 10m" in text_of(tried.text)
+    assert "later" in text_of(tried.text)
+    wrong = reader.get(f"/when/{PARTITION}?minSuccessTime=%3Cb%3E")
+    assert wrong.status == 422
+    assert "&lt;b&gt;" in wrong.text
+    assert "is not a duration" in text_of(wrong.text)
+    assert "dev-1" in wrong.text
+    times = "freezeFrom=2099-01-01T00:00&freezeTo=2099-01-02T00:00"
+    held = reader.get(f"/when/{PARTITION}?hold=1&{times}")
+    assert held.status == 200, held.text
+    assert "2099-01-01T00:00:00Z/2099-01-02T00:00:00Z --hold" in text_of(held.text)
+
+
+def test_labels_of_clusters_are_tried_for_upgrades(tmp_path: Path) -> None:
+    path = tmp_path / "upgrades.db"
+    with reading.opened(str(path)) as archive:
+        reading.take_in(archive, reading.export_of("upgrades-strict"))
+        name = next(each for each in archive.partitions() if each.startswith("upgrades/"))
+    service = PageService(path)
+    reader = service.reader().log_in()
+    assert 'name="set"' in reader.get(f"/when/{name}").text
+    wrong = reader.get(f"/when/{name}?set=nosuch/soak-days=2")
+    assert wrong.status == 422
+    clusters = service.client().get(f"/rollouts/{name}").json["targets"]
+    found = reader.get(f"/when/{name}?set={clusters[0]['name']}/soak-days=99")
+    assert found.status == 200, found.text
+    assert "tidegate upgrades what-if --set" in text_of(found.text)
+    service.api.close()
+    service.archive.close()

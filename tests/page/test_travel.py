@@ -141,11 +141,29 @@ def test_story_4_what_changed_here_by_whom_and_why(visit: Callable[..., Visitor]
     one.page.wait_for_selector("#past")
 
 
+def test_story_13_another_soak_is_tried_before_it_is_written(visit: Callable[..., Visitor]) -> None:
+    """From the end of a rollout to its dates, and to what they would be."""
+    one = visit()
+    one.open(f"/rollout/{DEMO}")
+    one.page.click("#state >> text=end")
+    one.page.wait_for_selector("#what-if")
+    one.page.click("#what-if summary")
+    one.page.fill("[name=minSuccessTime]", "3h")
+    one.page.click("#what-if button.primary")
+    one.page.wait_for_selector("#tried")
+    assert "with other dates" in one.said("#tried")
+    assert "later" in one.said("main")
+    assert "--set minSuccessTime=3h" in one.said("#when-command")
+    one.page.click("text=As things are")
+    one.page.wait_for_selector("#what-if:not([open])")
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [390, 1440])
 def test_axe_finds_nothing_in_the_past(
     visit: Callable[..., Visitor], scheme: str, width: int
 ) -> None:
     one = visit(viewport={"width": width, "height": 900}, color_scheme=scheme, bypass_csp=True)
-    for path in (f"/?at=20/{DEMO}", f"/rollout/{DEMO}?at=20/{DEMO}", "/changes?since=1000d"):
+    tried = f"/when/{DEMO}?minSuccessTime=3h"
+    for path in (f"/?at=20/{DEMO}", f"/rollout/{DEMO}?at=20/{DEMO}", "/changes?since=1000d", tried):
         assert violations(one.open(path)) == [], path

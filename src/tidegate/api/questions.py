@@ -18,6 +18,12 @@ from tidegate.app import rollouts as app
 from tidegate.app.access.callers import CallerReport, caller_report
 from tidegate.app.brakes.brake_list import BlockList, ExpediteList, FreezeList, HoldList, brake_list
 from tidegate.app.brakes.claims import ClaimList, ClaimRow, claim_list
+from tidegate.app.brakes.what_if import (
+    DateAssumption,
+    RolloutWhatIf,
+    read_assumption,
+    rollout_what_if,
+)
 from tidegate.app.cells import CellMap, FleetCells, cell_map, fleet_cells
 from tidegate.app.documents import (
     RolloutDates,
@@ -81,6 +87,22 @@ class DatesQuery(RouteQuery, frozen=True):
     days: Annotated[int, Meta(ge=1, le=1000)] = DAYS_AHEAD
 
 
+class DateAssumptionQuery(RouteQuery, frozen=True):
+    """What is supposed to be otherwise."""
+
+    # Settings of the strategy: minSuccessTime=30m, maxConcurrency=10%.
+    set: tuple[str, ...] = ()
+    # Times at which nothing starts: FROM/TO, each in RFC 3339.
+    freeze: tuple[str, ...] = ()
+    hold: bool = False
+    # How long a change takes: 20m; empty: as long as it usually took.
+    apply_time: str = ""
+
+    def assumed(self) -> DateAssumption:
+        """The same, as the application has it."""
+        return read_assumption(self.set, self.freeze, self.hold)
+
+
 class TargetListQuery(MomentQuery, frozen=True):
     """Which targets."""
 
@@ -123,6 +145,13 @@ def dates(ask: RouteQuestion[DatesQuery]) -> Document:
         days=query.days,
     )
     return when(ask.journals, ask.name, pace)
+
+
+def what_if(ask: RouteQuestion[DateAssumptionQuery]) -> RolloutWhatIf:
+    """The dates of a rollout with other settings or another brake, beside those it has."""
+    pace = DatePace(apply_time=asked_duration("applyTime", ask.query.apply_time))
+    assumed = ask.query.assumed()
+    return rollout_what_if(ask.journals, ask.name, assumed, pace, ask.caller.actor)
 
 
 def targets(ask: RouteQuestion[TargetListQuery]) -> RouteAnswer:
@@ -241,6 +270,7 @@ QUESTIONS: tuple[QuestionRoute, ...] = (
     QuestionRoute(
         "/when/{name}", dates, (RolloutDates, ClusterForecast, ClusterForecastList), long=True
     ),
+    QuestionRoute("/what-if/{name}", what_if, (RolloutWhatIf,), long=True),
     QuestionRoute("/targets", targets, (TargetList,)),
     QuestionRoute("/cells", every_cell, (FleetCells,)),
     QuestionRoute("/cells/{name}", cells, (CellMap,)),

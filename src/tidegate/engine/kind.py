@@ -258,6 +258,17 @@ class Rules(Generic[S, W, P]):
         """The expected dates of a partition or of one target; None: there are none (`no_dates`)."""
         return None
 
+    def settings(self, state: S) -> Mapping[str, str]:  # noqa: ARG002
+        """What is declared of its pace and may be assumed to be otherwise, by name; {}: nothing."""
+        return {}
+
+    def assumed(self, state: S, settings: Mapping[str, str]) -> Fact:
+        """The fact by which some settings would have other values.
+
+        UserError if one is none of `settings`, or its value cannot be read.
+        """
+        raise NotImplementedError
+
     def shadow(
         self,
         entries: Iterable[JournalEntry],  # noqa: ARG002

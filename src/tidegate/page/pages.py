@@ -18,20 +18,18 @@ from tidegate.api.problem import forbidden, problem_of
 from tidegate.api.questions import NoQuery
 from tidegate.api.recorder import Recorder, SeenPlans, seen_by
 from tidegate.api.route import ActRoute, RouteQuestion
-from tidegate.app.documents import RolloutDates, TargetDetails
+from tidegate.app.documents import TargetDetails
 from tidegate.app.journals import Journals
 from tidegate.app.past.journals import PastJournals, past_moment
 from tidegate.app.rollouts import why
 from tidegate.app.text.view_text import target_tree
-from tidegate.app.when import dates_of
-from tidegate.explain.pace import DatePace
 from tidegate.explain.verdict_part import VerdictPart
 from tidegate.journal.selection import EntryFilter
 from tidegate.model.errors import NotFoundError, TidegateError
 from tidegate.model.time import parse_instant
+from tidegate.page.dates.when_page import when_page
 from tidegate.page.fleet import fleet_query, fleet_view
 from tidegate.page.frame import Frame, brake_lines, frame, lift_offer, offer
-from tidegate.page.gantt import ROWS_SHOWN, DateRow, date_rows, gantt_picture
 from tidegate.page.history import ENTRIES_SHOWN, entry_page, newest_entries
 from tidegate.page.kind_screens import KINDS, kind_tables
 from tidegate.page.map_picture import map_picture
@@ -41,7 +39,6 @@ from tidegate.page.template_set import HEADERS, html, path_part, static_answer
 from tidegate.page.token_screen import token_lines
 from tidegate.page.travel.bar import asked_moment, past_bar
 from tidegate.page.travel.changes import changes_page
-from tidegate.page.words import WORDS
 
 # Called with what was refused: for logs and numbers.
 Refused = Callable[[str, str, int, str], None]
@@ -216,26 +213,10 @@ class ServicePages:
         return html("kind.html", frame=header, kind=kind, tables=tables, notes=notes)
 
     def _when(self, request: Request, caller: Caller, journals: Journals) -> Response:
-        one = journals.find(request.path_params["name"])
-        found = dates_of(journals, one, DatePace())
-        rows, picture, told = list[DateRow](), "", ""
-        if isinstance(found, RolloutDates):
-            rows = date_rows(found.items, journals.now)
-            freezes = journals.book.read(journals.now).freezes if journals.is_unlimited else ()
-            spans = [(each.name, span) for each in freezes for span in each.spans]
-            picture = gantt_picture(rows, spans, journals.now) if rows else ""
-            told = f"{found.apply_time}, {found.apply_time_from}"
-        return html(
-            "when.html",
-            frame=self._frame(request, caller, journals, ""),
-            rollout=one.partition,
-            dated=isinstance(found, RolloutDates),
-            rows=rows[:ROWS_SHOWN],
-            more=max(0, len(rows) - ROWS_SHOWN),
-            picture=picture,
-            told=told,
-            no_dates=WORDS["no_dates"].format(name=one.partition),
-        )
+        name, params = request.path_params["name"], request.query_params
+        found = when_page(journals, self._live.archive, caller, name, params)
+        header = self._frame(request, caller, journals, "")
+        return html("when.html", 422 if found.error else 200, frame=header, page=found)
 
     def _brakes(self, request: Request, caller: Caller, journals: Journals) -> Response:
         lines = brake_lines(journals, "hold", "freeze", "block", "pin", "expedite")

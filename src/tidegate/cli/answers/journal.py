@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from tidegate.app.brakes.brake_list import BrakeList
     from tidegate.app.brakes.claims import ClaimList
     from tidegate.app.brakes.request import BrakeRequest, FreezeException
+    from tidegate.app.brakes.what_if import DateAssumption, RolloutWhatIf
     from tidegate.app.comparison import ReplayReport
     from tidegate.app.documents import RolloutDetails, RolloutList, StatusReport, TargetDetails
     from tidegate.app.journal.changes import ChangeList, ChangeQuery
@@ -78,6 +79,12 @@ class JournalAnswers:
         from tidegate.app.when import when
 
         return when(self._journals, name, pace)
+
+    def what_if(self, name: str, assumed: "DateAssumption", pace: DatePace) -> "RolloutWhatIf":
+        """The dates as things are, and as they would be."""
+        from tidegate.app.brakes.what_if import rollout_what_if
+
+        return rollout_what_if(self._journals, name, assumed, pace, actor())
 
     def changes(self, query: "ChangeQuery") -> "ChangeList":
         """What changed, by which actor, and why."""

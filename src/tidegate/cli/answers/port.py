@@ -12,6 +12,7 @@ from tidegate.app.brakes.claims import ClaimList, ClaimRelease
 from tidegate.app.brakes.reach import BrakeReach
 from tidegate.app.brakes.release import BrakeRelease
 from tidegate.app.brakes.request import BrakeRequest, FreezeException
+from tidegate.app.brakes.what_if import DateAssumption, RolloutWhatIf
 from tidegate.app.comparison import ReplayReport
 from tidegate.app.documents import RolloutDetails, RolloutList, StatusReport, TargetDetails
 from tidegate.app.journal.changes import ChangeList, ChangeQuery
@@ -94,6 +95,10 @@ class AnswerSource(Protocol):
 
     def when(self, name: str, pace: DatePace) -> Document:
         """As `app.when.when`."""
+        ...
+
+    def what_if(self, name: str, assumed: DateAssumption, pace: DatePace) -> RolloutWhatIf:
+        """As `app.brakes.what_if.rollout_what_if`."""
         ...
 
     def changes(self, query: ChangeQuery) -> ChangeList:

@@ -12,6 +12,7 @@ from tidegate.app.brakes.claims import ClaimList, ClaimRelease
 from tidegate.app.brakes.reach import BrakeReach
 from tidegate.app.brakes.release import BrakeRelease
 from tidegate.app.brakes.request import BrakeRequest, FreezeException, plain
+from tidegate.app.brakes.what_if import DateAssumption, RolloutWhatIf
 from tidegate.app.comparison import ReplayReport
 from tidegate.app.documents import (
     RolloutDates,
@@ -88,6 +89,16 @@ class ServiceAnswers:
         for key, value in (("applyTime", pace.apply_time), ("poolTime", pace.pool_time)):
             query[key] = "" if value is None else format_duration(value)
         return self._client.get(f"/when/{name}", query, *kinds)
+
+    def what_if(self, name: str, assumed: DateAssumption, pace: DatePace) -> RolloutWhatIf:
+        """The dates as things are, and as they would be."""
+        query: dict[str, object] = {
+            "set": [f"{key}={value}" for key, value in assumed.settings.items()],
+            "freeze": [f"{each.begin}/{each.end}" for each in assumed.freezes],
+            "hold": "true" if assumed.hold else "",
+            "applyTime": "" if pace.apply_time is None else format_duration(pace.apply_time),
+        }
+        return self._client.get(f"/what-if/{name}", query, RolloutWhatIf)
 
     def changes(self, query: ChangeQuery) -> ChangeList:
         """What changed, by which actor, and why."""

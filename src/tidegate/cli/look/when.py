@@ -4,10 +4,12 @@ from typing import Any
 
 import click
 
+from tidegate.app.brakes.what_if import read_assumption
 from tidegate.app.documents import RolloutDates, TargetDates
 from tidegate.cli.answers.place import AnswerPlace, answering
 from tidegate.cli.moment import duration
 from tidegate.cli.output import emit, terminal_width, wants_colour
+from tidegate.cli.render.what_if_text import print_what_if
 from tidegate.cli.render.worker_text import tell_trouble
 from tidegate.cli.setting_options import settings_options
 from tidegate.cli.shape import Command
@@ -36,6 +38,8 @@ from tidegate.settings.settings import Merged
     tidegate when simulated/demo           every target of a rollout
     tidegate when cluster/prod-eu-1        one target, or a cluster that upgrades by its labels
     tidegate when simulated/demo --apply-time 20m
+    tidegate when simulated/demo --set minSuccessTime=10m --set maxConcurrency=20%
+    tidegate when simulated/demo --freeze 2026-12-24T00:00:00Z/2026-12-27T00:00:00Z
     tidegate when upgrades/prod/o-payments  every cluster of an organisation, step by step
     tidegate when world.yaml               a world of upgrades in a file
     """,
@@ -53,6 +57,15 @@ from tidegate.settings.settings import Merged
     show_default=True,
     help="Of upgrades: how many days ahead.",
 )
+@click.option(
+    "--set", "sets", multiple=True, metavar="NAME=VALUE",
+    help="Of a rollout: suppose another setting of its strategy; before and after.",
+)  # fmt: skip
+@click.option(
+    "--freeze", "freezes", multiple=True, metavar="FROM/TO",
+    help="Of a rollout: suppose that nothing starts in this time.",
+)  # fmt: skip
+@click.option("--hold", is_flag=True, help="Of a rollout: suppose that it is held.")
 @click.option("-o", "--output", type=click.Choice(("table", "json", "yaml")), default="table")
 def when(
     name: str,
@@ -61,6 +74,9 @@ def when(
     apply_time: str | None,
     pool_time: str | None,
     days: int,
+    sets: tuple[str, ...],
+    freezes: tuple[str, ...],
+    hold: bool,
     output: str,
     **flags: Any,
 ) -> None:
@@ -74,6 +90,9 @@ def when(
     what a new channel offers. "Not before" is said where nothing more can be known. New versions
     are not predicted. NAME is a cluster (by name, external id or id), an organisation
     (upgrades/ENV/ORG) or a file with a world, of which TARGET is one cluster.
+
+    With --set, --freeze or --hold, nothing is written: the dates of a rollout are shown as things
+    are, and as they would be. `tidegate upgrades what-if` does so for labels of clusters.
     """
     asked = WorldQuery(settings=merged.settings(), **flags)
     pace = DatePace(
@@ -81,6 +100,11 @@ def when(
         pool_time=duration("--pool-time", pool_time),
         days=days,
     )
+    assumed = read_assumption(sets, freezes, hold)
+    if not assumed.is_nothing:
+        with answering(AnswerPlace.of(asked.settings)) as answers:
+            print_what_if(answers.what_if(name, assumed, pace), output)
+        return
     if is_file(name) or target is not None:
         found: Document = forecast_fleet(_world(asked, name), target or "", pace)
     elif (fleet := fleet_of(asked, name)) is not None:

@@ -18,6 +18,7 @@ from tidegate.journal.fact import Fact, Mode
 from tidegate.journal.facts import SHARED_FACTS, Bound
 from tidegate.journal.replay import Replayed
 from tidegate.journal.shadow import Shadowed
+from tidegate.kinds.rollouts.app.assumption import strategy_settings, with_settings
 from tidegate.kinds.rollouts.app.dates import rollout_dates
 from tidegate.kinds.rollouts.core.decide import RolloutPlan, decide
 from tidegate.kinds.rollouts.core.explain.counts import count
@@ -225,6 +226,15 @@ class RolloutRules(Rules[RolloutState, RolloutWorld, RolloutPlan]):
     ) -> RolloutDates:
         """The rules, run ahead."""
         return rollout_dates(partition, known, world, now, entries, pace, target)
+
+    def settings(self, known: RolloutState) -> Mapping[str, str]:
+        """Soak, limits and deadline of its strategy."""
+        return {} if known.declared is None else strategy_settings(known.declared.strategy)
+
+    def assumed(self, known: RolloutState, settings: Mapping[str, str]) -> Fact:
+        """The same declaration with another strategy."""
+        assert known.declared is not None
+        return with_settings(known.declared, settings)
 
     def shadow(self, entries: Iterable[JournalEntry], _others_then: OthersThen) -> Shadowed:
         """Every target that the other system started, beside our gates at the moment."""

@@ -1,7 +1,8 @@
 """When, as a picture: a bar for each target, freezes shaded, what has no date last, and why."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
+from types import MappingProxyType
 
 import msgspec
 
@@ -46,11 +47,19 @@ def date_rows(items: Sequence[TargetDates], now: Instant) -> list[DateRow]:
 
 
 def gantt_picture(
-    rows: Sequence[DateRow], freezes: Sequence[tuple[str, Span]], now: Instant
+    rows: Sequence[DateRow],
+    freezes: Sequence[tuple[str, Span]],
+    now: Instant,
+    before: Mapping[str, TargetDates] = MappingProxyType({}),
 ) -> str:
-    """The rows as an SVG from now to the last date."""
+    """The rows as an SVG from now to the last date; `before`: as things are, beneath each."""
     shown = rows[:ROWS_SHOWN]
     dates = [parse_instant(each.done_at) for each in shown if each.done_at]
+    dates += [
+        parse_instant(was.done_at)
+        for each in shown
+        if (was := before.get(each.target)) is not None and was.done_at
+    ]
     end = max(dates, default=now)
     whole = max(LEAST, end - now)
 
@@ -77,6 +86,13 @@ def gantt_picture(
         y = TOP + at * HIGH
         name = row.target if len(row.target) <= _NAME_MAX else f"{row.target[:_NAME_MAX]}…"
         body.append(f'<text x="0" y="{y + 12}">{escape(name)}</text>')
+        was = before.get(row.target)
+        if was is not None and was.done_at:
+            start = across(parse_instant(was.starts_at) if was.starts_at else now)
+            width = max(3.0, round(across(parse_instant(was.done_at)) - start, 1))
+            body.append(
+                f'<rect class="was" x="{start}" y="{y + HIGH - 5}" width="{width}" height="3"/>'
+            )
         if row.done_at:
             start = across(parse_instant(row.starts_at) if row.starts_at else now)
             width = max(3.0, round(across(parse_instant(row.done_at)) - start, 1))
