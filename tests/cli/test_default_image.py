@@ -1,5 +1,6 @@
 """The default image is never guessed: where it is not known, there is nothing new to run."""
 
+import json
 import os
 from pathlib import Path
 
@@ -127,6 +128,40 @@ def test_no_known_default_is_nothing_to_run(how: str, bundle: Bundle, land: Land
         assert said in done.output, (command, done.output)
         assert "latest" not in done.output
     assert images(land) == before
+
+
+@pytest.mark.parametrize("how", BROKEN)
+def test_a_shard_whose_image_is_not_known_is_counted_and_listed(how: str, bundle: Bundle) -> None:
+    """It runs: to leave it out would say that all is as promised."""
+    BROKEN[how](bundle)
+    verified = bundle.run("verify")
+    assert verified.exit_code != 0, verified.output
+    assert "0 of 2 shards run what is promised, 1 not known" in verified.output
+    named = bundle.run("verify", "--integration", "follower", "-o", "json")
+    assert named.exit_code == 1, named.output
+    (item,) = json.loads(named.stdout)["items"]
+    assert (item["promised"], item["read"], item["agrees"]) == ("", False, False)
+    assert "no default image in production" in item["note"]
+    asked = ["get", "shards", str(bundle.root), "--no-runs"]
+    listed = CliRunner().invoke(cli, [*asked, "-o", "json"])
+    assert listed.exit_code == 1, listed.output
+    rows = {each["shard"]: each for each in json.loads(listed.stdout)["items"]}
+    row = rows["follower"]
+    assert (row["wants"], row["runs"], row["behind"]) == ("", "aaaaaaa", None)
+    assert "no default image in production" in row["note"]
+    shown = CliRunner().invoke(cli, asked).stdout.splitlines()
+    (line,) = (each for each in shown if each.startswith("follower "))
+    assert line.split()[:4] == ["follower", "production", "?", "aaaaaaa"]
+
+
+def test_nothing_that_can_be_planned_is_not_nothing_declared(bundle: Bundle) -> None:
+    bundle.write("production.yml", "$schema: /app-sre/environment-1.yml\nname: [production]\n")
+    done = bundle.run("plan")
+    assert done.exit_code == 1, done.output
+    assert "nothing that is declared can be planned" in done.output
+    compared = bundle.run("verify")
+    assert compared.exit_code == 1, compared.output
+    assert compared.output.endswith("no shard can be compared\n")
 
 
 def test_the_tag_of_certificates_is_not_guessed_either(bundle: Bundle, land: Land) -> None:

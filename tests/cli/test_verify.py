@@ -82,7 +82,7 @@ def test_the_last_step_of_a_promotion(clusters: Stage) -> None:
     assert out.splitlines() == [
         "6 of 6 shards run what is promised",
         "",
-        "ENVIRONMENT  SHARDS  AS PROMISED  DIFFER  NOT READ",
+        "ENVIRONMENT  SHARDS  AS PROMISED  DIFFER  NOT KNOWN",
         "production   3       3            0       0",
         "stage        3       3            0       0",
     ]
@@ -117,7 +117,7 @@ def test_the_last_step_of_a_promotion(clusters: Stage) -> None:
     assert two["prod-1"]["running"] == [two["prod-1"]["promised"]] == ["ccccccc"]
     assert "stage-1" in err
     out, _ = clusters.run("verify", *nowhere, code=1)
-    assert out.startswith("1 of 2 shards run what is promised, 1 not read\n")
+    assert out.startswith("1 of 2 shards run what is promised, 1 not known\n")
     assert "unknown: its cluster cannot be read" in out
 
 

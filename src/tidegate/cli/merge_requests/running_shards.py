@@ -106,7 +106,9 @@ def _runs(environment: str, shards: list[VerifiedShard]) -> EnvironmentRuns:
         shards=len(shards),
         differing=tuple(f"{each.shard}: {each.why}" for each in shards if each.read and each.why),
         unread=tuple(
-            f"{each.shard}: {each.cluster} cannot be read" for each in shards if not each.read
+            f"{each.shard}: {f'{each.cluster} cannot be read' if each.promised else each.note}"
+            for each in shards
+            if not each.read
         ),
     )
 

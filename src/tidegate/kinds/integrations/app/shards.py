@@ -90,7 +90,7 @@ def chosen_units(view: EstateView) -> Units:
     """Every unit that is asked about, place by place, in natural order."""
     return [
         (place, unit)
-        for place in view.estate.places
+        for place in view.estate.every_place
         for unit in sorted(place.units, key=lambda unit: in_order(unit.name))
         if any(
             view.selection.takes(piece, place.managed.namespace.environment)
@@ -104,7 +104,7 @@ def find_units(view: EstateView, target: str) -> Units:
     name = bare(target)
     found = [(place, unit) for place, unit in chosen_units(view) if unit.name == name]
     if not found:
-        names = [unit.name for place in view.estate.places for unit in place.units]
+        names = [unit.name for place in view.estate.every_place for unit in place.units]
         hint = nearest(name, names) or "`tidegate get shards -o name` lists them"
         raise NotFoundError("shard", name, hint)
     return found

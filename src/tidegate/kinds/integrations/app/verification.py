@@ -39,6 +39,7 @@ class VerifiedShard(Part, frozen=True, kw_only=True):
     digests: tuple[str, ...]
     pods: int
     pinned_by: str | None
+    # Whether it is known what is promised, and what runs; else the note says why not.
     read: bool
     agrees: bool
     why: str | None
@@ -82,12 +83,18 @@ async def verify(
     ends_at = None if wait_s is None else loop.time() + wait_s
     while True:
         found = await verify_once(units, find)
-        if ends_at is None or (found.agrees and not found.troubles):
+        if ends_at is None or (_settled(units, found) and not found.troubles):
             return found
         progress(found)
         if loop.time() >= ends_at:
             return found
         await asyncio.sleep(max(0.0, min(every_s, ends_at - loop.time())))
+
+
+def _settled(units: Units, found: Verification) -> bool:
+    """Whether waiting changes nothing: a promise that is not known stays so."""
+    paired = zip(units, found.items, strict=True)
+    return all(item.agrees or bool(place.no_image) for (place, _), item in paired)
 
 
 async def verify_once(units: Units, find: FindCluster) -> Verification:

@@ -137,7 +137,7 @@ class EstateQuery:
         """Whether nothing is wrong with the bundle."""
         return self.view.sound
 
-    def tell_problems(self) -> None:
+    def tell_problems(self, follows: str = "what depends on it is not known") -> None:
         """Print what is wrong with the bundle, and what follows from it."""
         problems = self.view.problems
         for line in problems[:PROBLEMS_SHOWN]:
@@ -145,11 +145,7 @@ class EstateQuery:
         if problems:
             more = len(problems) - PROBLEMS_SHOWN
             rest = f"and {more} more; " if more > 0 else ""
-            click.echo(
-                f"{rest}what is sound is planned, and nothing is removed; "
-                "`tidegate validate` shows every problem",
-                err=True,
-            )
+            click.echo(f"{rest}{follows}; `tidegate validate` shows every problem", err=True)
 
     @asynccontextmanager
     async def clusters(self) -> "AsyncIterator[FindCluster]":

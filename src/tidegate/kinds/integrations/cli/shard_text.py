@@ -8,6 +8,8 @@ from tidegate.model.time import Instant, format_age, parse_instant
 
 # So much of a digest is shown.
 DIGEST_SHOWN = len("sha256:") + 12
+# Where it is not known what a shard is to run.
+UNKNOWN = "?"
 HEAD = ("SHARD", "ENVIRONMENT", "WANTS", "RUNS", "SINCE", "READY", "LAST RUN", "BEHIND", "NOTE")
 WIDE = ("CLUSTER", "NAMESPACE", "KIND", "DIGEST", "PINNED BY")
 
@@ -31,7 +33,7 @@ def shard_lines(shards: ShardList, now: Instant) -> Iterator[str]:
         place = f"{each.cluster}/{each.namespace} ({each.environment})"
         facts = (
             ("where", f"{place}, {each.kind}"),
-            ("wants", each.wants),
+            ("wants", each.wants or UNKNOWN),
             ("runs", f"{each.runs or 'nothing'} {each.digest or ''}".strip()),
             ("since", _age(each.since, now)),
             ("pinned by", each.pinned_by or "-"),
@@ -49,7 +51,7 @@ def _cells(shard: ShardReport, now: Instant) -> tuple[str, ...]:
     return (
         shard.shard,
         shard.environment,
-        shard.wants,
+        shard.wants or UNKNOWN,
         shard.runs or "-",
         _age(shard.since, now),
         f"{shard.ready}/{shard.of}",

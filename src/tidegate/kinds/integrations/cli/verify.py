@@ -51,6 +51,9 @@ def verify(asked: EstateQuery, wait: bool, timeout: str | None, output: str) -> 
     asked.tell_problems()
     wait_s = _seconds(timeout or TIMEOUT) if wait else None
     units = chosen_units(asked.view)
+    if not units and not asked.sound:
+        click.echo("no shard can be compared", err=True)
+        raise click.exceptions.Exit(FAILURE)
     if not units:
         raise click.UsageError("no shard is selected; `tidegate get shards` lists them")
     found = asyncio.run(_verified(asked, units, wait_s))

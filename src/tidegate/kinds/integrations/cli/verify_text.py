@@ -18,7 +18,7 @@ def headline(found: Verification) -> str:
     """How many are as promised, on one line."""
     good = sum(each.as_promised for each in found.environments)
     unread = sum(each.not_read for each in found.environments)
-    more = f", {unread:,} not read" if unread else ""
+    more = f", {unread:,} not known" if unread else ""
     return f"{good:,} of {len(found.items):,} shards run what is promised{more}"
 
 
@@ -50,7 +50,9 @@ def lines(
         (each.name, *map(str, (each.shards, each.as_promised, each.differ, each.not_read)))
         for each in found.environments
     ]
-    yield from layout(("ENVIRONMENT", "SHARDS", "AS PROMISED", "DIFFER", "NOT READ"), counts, width)
+    yield from layout(
+        ("ENVIRONMENT", "SHARDS", "AS PROMISED", "DIFFER", "NOT KNOWN"), counts, width
+    )
     count = CauseCount(verbose=verbose or wide)
     listed = [
         each
@@ -78,6 +80,8 @@ def _cells(shard: VerifiedShard) -> tuple[str, ...]:
 
 
 def _promised(shard: VerifiedShard) -> str:
+    if not shard.promised:
+        return "?"
     return NOTHING if shard.of == 0 and shard.kind != "CronJob" else _short(shard.promised)
 
 

@@ -99,7 +99,7 @@ class IntegrationsFleet:
             if snapshot is not None:
                 self.resharding.see(place, snapshot)
         # One whose image is not known stays listed, so that its worker can say so.
-        every = (*estate.places, *(place for place, _ in estate.imageless))
+        every = estate.every_place
         staged = (place for place in every if place.managed.rollout is not None)
         return [place.partition for place in staged] + self.resharding.partitions()
 

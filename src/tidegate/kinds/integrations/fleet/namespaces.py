@@ -156,7 +156,7 @@ def partition_of(where: Where) -> str:
 
 
 def _places(estate: Estate) -> tuple[ManagedPlace, ...]:
-    return (*estate.places, *(place for place, _ in estate.imageless))
+    return estate.every_place
 
 
 def _only(estate: Estate, where: Where) -> Estate:

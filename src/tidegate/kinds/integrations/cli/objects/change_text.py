@@ -97,7 +97,8 @@ def summary(plan: ObjectPlan) -> str:
     counts = ((plan.counts.get(verb.value, 0), words) for verb, words in _SUMMARY.items())
     parts = [f"{count:,} {words}" for count, words in counts if count]
     again = f"{plan.restarts:,} restart" + ("" if plan.restarts == 1 else "s")
-    return f"{', '.join(parts) or 'nothing is declared'} · {again}"
+    none = "nothing that is declared can be planned" if plan.problems else "nothing is declared"
+    return f"{', '.join(parts) or none} · {again}"
 
 
 def diff_lines(plan: ObjectPlan, *, colour: bool = False, verbose: bool = False) -> Iterator[str]:

@@ -144,7 +144,7 @@ def request_of(
 
 def tell(asked: EstateQuery, plan: "ObjectPlan") -> None:
     """Print what is wrong with the bundle, what could not be read, and notes."""
-    asked.tell_problems()
+    asked.tell_problems("what is sound is planned, and nothing is removed")
     tell_troubles(plan.failures, verbose=asked.verbose)
     for line in cause_lines(plan.notes, verbose=asked.verbose):
         click.echo(f"note: {line}", err=True)

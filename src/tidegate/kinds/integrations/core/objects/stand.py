@@ -122,7 +122,7 @@ def stands_of(
     """The stands of all changes in one namespace, in their order."""
     places = {
         (place.managed.namespace.cluster, place.managed.namespace.name, name): place
-        for place in (*estate.places, *(place for place, _ in estate.imageless))
+        for place in estate.every_place
         for name in (place.integration.name, label_text(place.integration.name))
     }
     return tuple(

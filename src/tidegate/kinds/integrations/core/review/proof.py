@@ -34,7 +34,7 @@ class Proof(msgspec.Struct, frozen=True, kw_only=True):
     digests: tuple[str, ...] = ()
     # Why it is not as promised; empty: it is, or it was not read.
     why: str = ""
-    # Whether its cluster could be read.
+    # Whether both could be read: its cluster, and what is promised.
     read: bool = True
 
     @property
@@ -69,7 +69,8 @@ def proof_of(
         running=tuple(sorted(running)),
         pods=len(its),
         digests=tuple(sorted({pulled_digest(pod.image_id) for pod in its} - {""})),
-        why=_why(unit, row, promised, workloads, alive),
+        why="" if place.no_image else _why(unit, row, promised, workloads, alive),
+        read=not place.no_image,
     )
 
 

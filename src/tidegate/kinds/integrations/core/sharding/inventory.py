@@ -37,6 +37,7 @@ class ShardRow(msgspec.Struct, frozen=True, kw_only=True):
     cluster: str
     namespace: str
     kind: str
+    # Empty: not known.
     wants: str
     # Empty: nothing is there; `mixed`: its sub-shards differ.
     runs: str = ""
@@ -83,13 +84,14 @@ def row_of(
     namespace = place.managed.namespace
     found = [workloads[s.workload] for s in unit.shards if s.workload in workloads]
     its = [pod for s in unit.shards for pod in pods.get(s.workload, ()) if not pod.ending]
-    wants = place.wanted(unit)
+    known = not place.no_image or bool(unit.pinned_by)
+    wants = place.wanted(unit) if known else ""
     revisions = revisions_in(unit, workloads, pods, wants, place.repository)
     running = revisions.pop() if len(revisions) == 1 else ""
     shown = running or (MIXED if found else "")
     past = past or Past()
     late: int | None
-    late, since = behind(place.revision, running, past)
+    late, since = (None, None) if place.no_image else behind(place.revision, running, past)
     if late and unit.pinned_by and not past.has(running):
         # An image of its own that the place never had may as well be newer.
         late, since = None, None
@@ -110,7 +112,7 @@ def row_of(
         last_run=_worst(runs[pod.uid] for pod in its if pod.uid in runs),
         behind=late,
         behind_since=since,
-        note=_note(unit, found, wants, shown, ours=ours, moved_by=moved_by),
+        note=place.no_image or _note(unit, found, wants, shown, ours=ours, moved_by=moved_by),
     )
 
 

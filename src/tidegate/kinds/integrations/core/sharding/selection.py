@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from tidegate.kinds.integrations.core.workloads.estate import Estate, Piece, label_text
+from tidegate.kinds.integrations.core.workloads.estate import Estate, Piece, label_text, pieces_of
 from tidegate.model.problem import Problems, nearest_or_all
 
 # A hint that lists more than so many names does not help.
@@ -72,9 +72,10 @@ def names_of(piece: Piece) -> Iterator[str]:
 
 def check_names(selection: Selection, estate: Estate, problems: Problems) -> None:
     """Every name must be there; the nearest is offered for one that is not."""
-    pieces = list(estate.pieces())
-    integrations = {place.integration.name for place in estate.places}
-    environments = {place.managed.namespace.environment for place in estate.places}
+    places = estate.every_place
+    pieces = [piece for place in places for piece in pieces_of(place)]
+    integrations = {place.integration.name for place in places}
+    environments = {place.managed.namespace.environment for place in places}
     shards = {name for piece in pieces for name in names_of(piece)}
     clusters = {piece.cluster for piece in pieces}
     _check("--integration", selection.integrations, integrations, problems)

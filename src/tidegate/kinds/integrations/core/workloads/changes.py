@@ -106,7 +106,7 @@ class _Planner:
         self._moving: dict[Key, Verdict] = {}
         self._environments = {
             (namespace.cluster, namespace.name): namespace.environment
-            for place in (*estate.places, *(place for place, _ in estate.imageless))
+            for place in estate.every_place
             for namespace in (place.managed.namespace,)
         }
         self._joining = {

@@ -95,6 +95,8 @@ class ManagedPlace(msgspec.Struct, frozen=True, kw_only=True):
     managed: Managed
     units: tuple[Unit, ...]
     ground: NamespaceDefaults
+    # Why there is nothing to run: its default image is not known. Empty: it is.
+    no_image: str = ""
 
     @property
     def name(self) -> str:
@@ -164,6 +166,11 @@ class Estate(msgspec.Struct, frozen=True):
     problems: tuple[Problem, ...] = ()
     # Places whose default image is not known, and why: there is nothing to run.
     imageless: tuple[tuple[ManagedPlace, str], ...] = ()
+
+    @property
+    def every_place(self) -> tuple[ManagedPlace, ...]:
+        """All places, those without a known image included."""
+        return (*self.places, *(place for place, _ in self.imageless))
 
     def place(self, name: str) -> ManagedPlace | None:
         """A place by the name of its rollout, with its kind or without."""
@@ -254,6 +261,7 @@ def estate_of(
                     places.append(place)
                     continue
                 problems.add(managed.where, missing.why, missing.remedy)
+                place = msgspec.structs.replace(place, no_image=missing.why)
                 imageless.append((place, missing.why))
     collisions((shard for place in places for shard in place.shards), problems)
     sound = len(problems.errors) == before
