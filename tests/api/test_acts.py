@@ -137,6 +137,8 @@ def test_a_dry_run_records_nothing_and_names_the_plan(service: Service) -> None:
             del body["groups"]
         elif route.verb == "revoke-token":
             name = "admin-0"
+        elif route.verb == "end-session":
+            continue  # there is none (`test_sessions.py`)
         answer = client.post(f"/{route.verb}/{name}?dryRun=true", body)
         assert answer.status in (200, 422), (route.path, answer.text)
         if answer.status == 200:

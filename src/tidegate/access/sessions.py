@@ -35,13 +35,17 @@ class SessionStarted(Fact, frozen=True, tag="sessionStarted", kw_only=True, omit
 
 
 class SessionEnded(Fact, frozen=True, tag="sessionEnded", kw_only=True, omit_defaults=True):
-    """A person logged out."""
+    """A person logged out, or another ended their session."""
 
     hash: str
     name: str
+    # Why another ended it; empty: the person did.
+    reason: str = ""
 
     def line(self) -> str:
-        """The person."""
+        """The person, and why."""
+        if self.reason:
+            return f"a session of {self.name} was ended: {self.reason}"
         return f"{self.name} logged out"
 
 

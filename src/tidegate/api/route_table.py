@@ -2,6 +2,7 @@
 
 from tidegate.api.acts import ACTS as SHARED_ACTS
 from tidegate.api.history import HISTORY_QUESTIONS
+from tidegate.api.login.sessions import SESSION_ACTS, SESSION_QUESTIONS
 from tidegate.api.questions import QUESTIONS as SHARED_QUESTIONS
 from tidegate.api.route import ActRoute, QuestionRoute, RouteQuery, RouteQuestion
 from tidegate.api.tokens import TOKEN_ACTS, TOKEN_QUESTIONS
@@ -13,7 +14,13 @@ from tidegate.kinds.upgrades.api.questions import UPGRADE_QUESTIONS
 from tidegate.model.errors import NotFoundError
 from tidegate.model.problem import nearest_or_all
 
-ACTS: tuple[ActRoute, ...] = (*SHARED_ACTS, *UPGRADE_ACTS, *PROMOTION_ACTS, *TOKEN_ACTS)
+ACTS: tuple[ActRoute, ...] = (
+    *SHARED_ACTS,
+    *UPGRADE_ACTS,
+    *PROMOTION_ACTS,
+    *TOKEN_ACTS,
+    *SESSION_ACTS,
+)
 
 
 class PermissionQuery(RouteQuery, frozen=True):
@@ -53,5 +60,6 @@ QUESTIONS: tuple[QuestionRoute, ...] = (
     *UPGRADE_QUESTIONS,
     *PROMOTION_QUESTIONS,
     *TOKEN_QUESTIONS,
+    *SESSION_QUESTIONS,
     QuestionRoute("/can-i", can_i, (PermissionReport,)),
 )

@@ -51,13 +51,13 @@ class TokenBody(RouteBody, frozen=True):
 
 def tokens(ask: RouteQuestion[NoQuery]) -> TokenList:
     """Every token there was, and what it may; what it is, is not known here."""
-    _check(ask.caller, "list tokens")
+    check_unlimited(ask.caller, "list tokens")
     return token_list(ask.archive, ask.every.now)
 
 
 def token(act: RouteAct[TokenBody]) -> PreparedAct:
     """Create a token by its hash."""
-    _check(act.caller, "create tokens")
+    check_unlimited(act.caller, "create tokens")
     body, now = act.body, act.every.now
     try:
         ends = parse_ahead(body.expires, now) if body.expires else None
@@ -71,14 +71,14 @@ def token(act: RouteAct[TokenBody]) -> PreparedAct:
 
 def revoke_token(act: RouteAct[RouteBody]) -> PreparedAct:
     """Revoke a token: it and its sessions work no more."""
-    _check(act.caller, "revoke tokens")
+    check_unlimited(act.caller, "revoke tokens")
     row = known_token(act.every.store, act.name, act.every.now)
     fact = TokenRevoked(name=act.name, reason=act.body.reason)
     return _prepared(fact, TokenList(items=(row,)))
 
 
-def _check(caller: Caller, what: str) -> None:
-    """RequestError 403 if a caller is kept from anything: names of tokens are not for it."""
+def check_unlimited(caller: Caller, what: str) -> None:
+    """RequestError 403 if a caller is kept from anything: names of people are not for it."""
     if why := refusal(caller, Right.ADMINISTER, None, what):
         raise forbidden(why)
 

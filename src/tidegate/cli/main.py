@@ -125,6 +125,7 @@ _RUN: Table = {
     "context": ("tidegate.cli.access.login:context", "Choose which service commands ask"),
     "auth": ("tidegate.cli.access.permission:auth", "Ask a service what you may do"),
     "token": ("tidegate.cli.access.tokens:token", "Create, list and revoke API tokens"),
+    "session": ("tidegate.cli.access.sessions:session", "List and end sessions of browsers"),
     "config": ("tidegate.cli.config:config", "Show the settings and where each comes from"),
     "journal": ("tidegate.cli.journal:journal", "Show, verify, export and compact the journal"),
     "replay": ("tidegate.cli.look.replay:replay", "Repeat recorded decisions with today's rules"),

@@ -45,6 +45,7 @@ QUESTIONS: dict[str, Question] = {
     "abort": Question("records a request: ends a rollout, rolls back", _ALWAYS, _YES),
     "token create": Question("records a token: its holder may do more", _NEVER, _GOES_ON),
     "token revoke": Question("records that a token is revoked", _NEVER, _GOES_ON),
+    "session end": Question("records that sessions are over", _NEVER, _GOES_ON),
     "login": Question("a file of yours: a token for a service", _NEVER, _GOES_ON),
     "logout": Question("a file of yours: forgets a login; ends it at its issuer", _NEVER, _GOES_ON),
     "context use": Question("a file of yours: which service is asked", _NEVER, _GOES_ON),

@@ -1,0 +1,63 @@
+"""`tidegate session`: sessions of browsers at a service, listed and ended."""
+
+import click
+
+from tidegate.app.access.sessions import end_sessions, session_list
+from tidegate.cli.live import actor, opened
+from tidegate.cli.output import emit, terminal_width
+from tidegate.cli.setting_options import database_option
+from tidegate.cli.shape import Act, Command, LazyGroup
+from tidegate.explain.table import layout
+from tidegate.model.counted import counted
+from tidegate.wiring import clock
+
+FORMATS = ("table", "json", "yaml")
+
+
+@click.command(
+    cls=LazyGroup,
+    commands_by_name={
+        "list": ("tidegate.cli.access.sessions:list_sessions", "List sessions of browsers"),
+        "end": ("tidegate.cli.access.sessions:end", "End a session, or all of a person"),
+    },
+    examples="""
+    tidegate session list
+    tidegate session end ada@example.com --reason "left the team"
+    """,
+)
+def session() -> None:
+    """List and end the sessions of browsers at a service."""
+
+
+@click.command(cls=Command, examples="tidegate session list")
+@click.option("-o", "--output", type=click.Choice(FORMATS), default="table", show_default=True)
+@database_option
+def list_sessions(output: str, database: str) -> None:
+    """List sessions that have not ended: of which person, by which issuer, until when."""
+    with opened(database) as store:
+        found = session_list(store, clock().now())
+    if output != "table":
+        emit(found, output)
+        return
+    rows = [
+        (each.id, each.name, each.issuer or "a token", each.started_at, each.expires_at)
+        for each in found.items
+    ]
+    head = ("ID", "NAME", "KNOWN BY", "STARTED", "EXPIRES")
+    for line in layout(head, rows, terminal_width()):
+        click.echo(line)
+
+
+@click.command(cls=Act, examples='tidegate session end ada@example.com --reason "left the team"')
+@click.argument("name")
+@click.option("--reason", required=True, help="Why; kept in the journal.")
+@database_option
+def end(name: str, reason: str, database: str) -> None:
+    """End a session by its id, or all sessions of a person: they have to log in again.
+
+    It keeps no one from logging in: that is for the issuer, or for `tidegate token revoke`.
+    """
+    with opened(database, writes=True) as store:
+        found = end_sessions(store, name, reason, clock().now(), actor())
+    names = ", ".join(sorted({each.name for each in found.items}))
+    click.echo(f"ended {counted(len(found.items), 'session')} of {names}")
