@@ -226,3 +226,23 @@ def test_an_override_of_a_person_stays_and_a_dead_worker_delays(tmp_path: Path) 
         assert {each.state for each in ended} == {RequestState.MERGED}
 
     play(tmp_path, story)
+
+
+def test_what_a_person_closed_is_not_offered_again(tmp_path: Path) -> None:
+    """It counts as a failure, so that the rollout ends; a newer image begins anew."""
+
+    async def story(kept: GitKept) -> None:
+        await asyncio.to_thread(kept.git.promote, "good-2", "good-1")
+        await kept.live(120, merges=False)
+        (request,) = await kept.git.forge.find()
+        await kept.git.forge.decline(request.number)
+        await kept.live(1200)
+        assert [each.number for each in await kept.git.forge.find(state=None)] == [request.number]
+        assert kept.moved("good-1") == set(TIERS)
+        assert kept.decided(kept.git.partition).view.summary == "Aborted"
+        await asyncio.to_thread(kept.git.promote, "good-3", "good-2")
+        await kept.live(2400)
+        assert kept.moved("good-3") == set(TIERS)
+        assert _held(kept.git.main()) == []
+
+    play(tmp_path, story)

@@ -101,6 +101,7 @@ WRONG = [
     ("type: Progressive\nprogressive: {maxConcurrency: many}", '"many"', "write"),
     ("type: Progressive\nrun: 5", "unknown field", 'did you mean "runs"?'),
     ("type: Progressive\nfailingRuns: 0", "0 would fail all shards", "1 or more"),
+    ("type: Progressive\nvia: gitt", '"gitt"', "git"),
     ("type: Progressive\nruns: -1", "-1 is not a whole number", "write 0"),
     ("type: Progressive\ngroups: [{name: a}]", "chooses all shards", "matchLabels"),
     ("type: Progressive\ngroups: [{matchLabels: {a: b}}]", "missing", "name the group"),

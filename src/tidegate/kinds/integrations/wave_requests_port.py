@@ -9,7 +9,7 @@ from tidegate.kinds.integrations.core.workloads.estate import ManagedPlace
 
 
 class WaveRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """An open merge request that changes overrides of a place."""
+    """The newest merge request that changes overrides of a place, unless it was merged."""
 
     number: int
     url: str
@@ -17,13 +17,18 @@ class WaveRequest(msgspec.Struct, frozen=True, kw_only=True):
     revision: str
     # What each shard that it changes is to have, by the name of its unit.
     units: Mapping[str, str]
+    # A person closed it without a merge; else it is open.
+    declined: bool = False
 
 
 class WaveRequests(Protocol):
     """Offers overrides of shards as merge requests."""
 
-    async def open(self, place: ManagedPlace) -> WaveRequest | None:
-        """The open merge request of a place; None: there is none, or it cannot be read."""
+    async def newest(self, place: ManagedPlace) -> WaveRequest | None:
+        """The merge request of a place that is open, or that a person closed since the last offer.
+
+        None: there is none, or it cannot be read.
+        """
         ...
 
     async def offer(self, place: ManagedPlace, moves: Mapping[str, str]) -> str:

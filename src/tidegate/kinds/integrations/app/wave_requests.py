@@ -8,6 +8,7 @@ import asyncio
 from collections.abc import Callable, Iterator, Mapping
 
 import msgspec
+from msgspec.structs import replace
 
 from tidegate.bundle.reader import ReadBundle
 from tidegate.edit.edited_tree import EditedTree
@@ -46,6 +47,8 @@ class WaveData(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     place: str
     revision: str
     units: dict[str, str]
+    # We closed it ourselves; written right before.
+    withdrawn: bool = False
 
 
 class ForgeWaveRequests:
@@ -65,32 +68,46 @@ class ForgeWaveRequests:
         self._fresh_s = fresh_s
         # What was open of a place, and when that was read.
         self._last: dict[str, tuple[float, WaveRequest | None]] = {}
+        # Refused requests whose shards were returned since: they need nothing more.
+        self._answered: set[int] = set()
 
-    async def open(self, place: ManagedPlace) -> WaveRequest | None:
-        """The open merge request of a place, as it was a moment ago."""
+    async def newest(self, place: ManagedPlace) -> WaveRequest | None:
+        """The merge request of a place that is open or was refused, as it was a moment ago."""
         now = asyncio.get_running_loop().time()
         last = self._last.get(place.name)
         if last is None or now - last[0] >= self._fresh_s:
-            last = self._last[place.name] = now, await self._open(place)
+            last = self._last[place.name] = now, await self._newest(place)
         return last[1]
 
-    async def _open(self, place: ManagedPlace) -> WaveRequest | None:
+    async def _newest(self, place: ManagedPlace) -> WaveRequest | None:
         found = await self._found(place)
         data = _data(found.description) if found is not None else None
         if found is None or data is None or data.place != place.name:
             return None
+        declined = found.state is RequestState.CLOSED
+        if found.state is RequestState.MERGED or (declined and self._is_ours(found, data)):
+            return None
         return WaveRequest(
-            number=found.number, url=found.url, revision=data.revision, units=data.units
+            number=found.number,
+            url=found.url,
+            revision=data.revision,
+            units=data.units,
+            declined=declined,
         )
 
+    def _is_ours(self, found: MergeRequest, data: WaveData) -> bool:
+        """Whether a closed request was closed by us, or its refusal was answered."""
+        return data.withdrawn or found.number in self._answered
+
     async def _found(self, place: ManagedPlace) -> MergeRequest | None:
-        return next(iter(await self._forge.find(source=branch_of(place))), None)
+        return next(iter(await self._forge.find(source=branch_of(place), state=None)), None)
 
     async def offer(self, place: ManagedPlace, moves: Mapping[str, str]) -> str:
         """One merge request with these moves, and with those that are open for the same default."""
-        known = await self._open(place)
+        known = await self._newest(place)
         self._last.pop(place.name, None)
-        kept = known.units if known is not None and known.revision == place.revision else {}
+        is_kept = known is not None and known.revision == place.revision and not known.declined
+        kept = known.units if known is not None and is_kept else {}
         wanted = {**kept, **moves}
         # What Git has already is no move: one that is taken back before it was merged, too.
         units = {name: image for name, image in wanted.items() if _wanted(place, name) != image}
@@ -121,9 +138,17 @@ class ForgeWaveRequests:
         """Close the open merge request of a place: nothing of it is wanted any more."""
         found = await self._found(place)
         if found is None or found.state is not RequestState.OPEN:
+            if found is not None:
+                self._answered.add(found.number)
             return "Git has it already"
         why = "Closed by Tidegate: nothing of it is wanted any more."
         await self._forge.comment(found.number, CLOSED, why)
+        if (data := _data(found.description)) is not None:
+            words = _BLOCK.added(found.description, _json(replace(data, withdrawn=True)))
+            proposal = Proposal(
+                title=found.title, description=words, source=found.source, target=found.target
+            )
+            await self._forge.update(found.number, proposal)
         await self._forge.decline(found.number)
         return f"{found.url} was closed: Git has it already"
 
@@ -177,7 +202,11 @@ def _data(description: str) -> WaveData | None:
 
 
 def _described(place: ManagedPlace, data: WaveData) -> str:
-    return _BLOCK.added("\n".join(_lines(place, data)), msgspec.json.encode(data).decode())
+    return _BLOCK.added("\n".join(_lines(place, data)), _json(data))
+
+
+def _json(data: WaveData) -> str:
+    return msgspec.json.encode(data).decode()
 
 
 def _lines(place: ManagedPlace, data: WaveData) -> Iterator[str]:

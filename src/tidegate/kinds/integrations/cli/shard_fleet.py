@@ -75,9 +75,9 @@ class BundleWaves:
             self._opened = requests, forge
         return self._opened[0]
 
-    async def open(self, place: ManagedPlace) -> WaveRequest | None:
-        """The open merge request of a place."""
-        return await self._requests().open(place)
+    async def newest(self, place: ManagedPlace) -> WaveRequest | None:
+        """The merge request of a place that is open, or was refused."""
+        return await self._requests().newest(place)
 
     async def offer(self, place: ManagedPlace, moves: Mapping[str, str]) -> str:
         """Offer images for some units of a place."""

@@ -2,7 +2,8 @@
 
 What a shard runs is read from its cluster, as for any rollout. A shard whose override is offered,
 or merged and not carried out yet, is being updated: so groups, slots, soak and budget count it just
-as if its workload had been changed directly. What carries Git out may be any system.
+as if its workload had been changed directly. One whose merge request a person closed has failed: a
+refusal counts, and `retry` asks again. What carries Git out may be any system.
 """
 
 import asyncio
@@ -29,7 +30,7 @@ class GitWaves:
 
     async def reports(self, place: ManagedPlace, reports: Iterable[Target]) -> tuple[Target, ...]:
         """What units report, with what is offered for them or merged and not running yet."""
-        request = await self._requests.open(place) if self._requests is not None else None
+        request = await self._requests.newest(place) if self._requests is not None else None
         if request is not None and request.revision != place.revision:
             request = None  # of an earlier default: the next act replaces it
         return tuple(_seen(place, each, request) for each in reports)
@@ -46,7 +47,7 @@ class GitWaves:
             moves = self._asked.pop(place.name, {})
             if moves:
                 return await self._requests.offer(place, moves)
-        found = await self._requests.open(place)
+        found = await self._requests.newest(place)
         if found is None or task.target not in found.units:
             raise StaleError(f"{task.target}: it was not offered; it is tried again")
         return found.url
@@ -58,6 +59,9 @@ def _seen(place: ManagedPlace, report: Target, request: WaveRequest | None) -> T
         return report
     offered = request.units.get(report.name) if request is not None else None
     if request is not None and offered is not None and offered != report.revision:
+        if request.declined:
+            detail = f"{request.url} was closed without a merge"
+            return Target(report.name, Status.Failed, revision=offered, detail=detail)
         detail = f"in {request.url}, which is open"
         return Target(report.name, Status.Progressing, revision=offered, detail=detail)
     wanted = place.wanted(unit)

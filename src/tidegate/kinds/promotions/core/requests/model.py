@@ -16,6 +16,16 @@ from tidegate.model.verdict import Verdict
 
 # Promotions in one merge request, unless a pipeline declares another limit.
 LIMIT = 5
+# Labels by which people, and the merge queue of an app-interface, hold a merge request.
+HOLD_LABELS = frozenset(
+    (
+        "bot/hold",
+        "do-not-merge/hold",
+        "do-not-merge/pending-review",
+        "changes-requested",
+        "blocked/bot-access",
+    )
+)
 # Enough that two contents do not share one by accident.
 _CONTENT_DIGITS = 32
 _KEY_DIGITS = 12
@@ -145,7 +155,7 @@ class RequestsWorld(msgspec.Struct, frozen=True, kw_only=True):
     # Labels that every request has, as declared.
     labels: tuple[str, ...] = ()
     # A request with one of these is not extended: a person wants it to stay as it is.
-    hold_labels: frozenset[str] = frozenset()
+    hold_labels: frozenset[str] = HOLD_LABELS
 
 
 class RequestVerb(enum.Enum):
