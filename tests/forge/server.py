@@ -4,10 +4,12 @@ What one vendor's client does, another's can see: they share one world. A reques
 vendor describes it is an answer of 500 here, and fails the test that made it when it ends.
 """
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from threading import Event, Thread
 
 from aiohttp import web
 
@@ -19,6 +21,7 @@ from tests.forge.github_api import GITHUB
 from tests.forge.gitlab_api import GITLAB
 from tests.forge.rest import AbsentError, Call, Vendor
 from tests.forge.world import Project, World
+from tests.patience import ended, happened
 
 PROJECT = "group/config"
 VENDORS = {"gitlab": GITLAB, "github": GITHUB, "gitea": GITEA}
@@ -114,4 +117,28 @@ async def forge_server(folder: Path) -> AsyncIterator[ForgeServer]:
         yield server
     finally:
         await runner.cleanup()
+    assert not server.odd, server.odd
+
+
+@contextmanager
+def forge_beside(folder: Path) -> Iterator[ForgeServer]:
+    """The same in a thread of its own, for commands that run in the test's."""
+    ready, found = Event(), list[tuple[ForgeServer, asyncio.Event, asyncio.AbstractEventLoop]]()
+
+    async def serve() -> None:
+        over = asyncio.Event()
+        async with forge_server(folder) as server:
+            found.append((server, over, asyncio.get_running_loop()))
+            ready.set()
+            await over.wait()
+
+    thread = Thread(target=lambda: asyncio.run(serve()), daemon=True)
+    thread.start()
+    happened(ready, "the forge is there")
+    server, over, loop = found[0]
+    try:
+        yield server
+    finally:
+        loop.call_soon_threadsafe(over.set)
+        ended(thread)
     assert not server.odd, server.odd

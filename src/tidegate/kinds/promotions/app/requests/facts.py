@@ -70,7 +70,9 @@ def _commits(
     for step in dict.fromkeys(step for each in promotions for step in steps_of(each)):
         url, old, new = step
         try:
-            found[step] = ports.repositories.artifact(url).between(old, new)
+            repository = ports.repositories.artifact(ports.artifact_address or url)
+            repository.fetch()  # a worker opened it without
+            found[step] = repository.between(old, new)
         except (OutsideError, UserError):
             continue
     return found
