@@ -455,3 +455,19 @@ def test_a_cluster_and_a_target_of_a_rollout_may_have_one_name(manager: Managed)
     assert 'no cluster "pay-prod-9"' in nobody.stderr
     unknown = run("why", "cluster/pay-prod-1")
     assert "no such journal" in str(unknown.exception)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("get", "clusters"),
+        *(("upgrades", word) for word in ("status", "lint", "report")),
+    ],
+)
+def test_an_organisation_that_is_not_there_is_an_error(
+    words: tuple[str, ...], manager: Managed
+) -> None:
+    """Where nothing is found under a misspelt name, `lint` would pass."""
+    found = run(*words, *as_tenant(manager, EVERYTHING, "--org", "o-paymnets"))
+    assert found.exit_code == 2, found.output
+    assert '--org: no organisation "o-paymnets"' in found.stderr

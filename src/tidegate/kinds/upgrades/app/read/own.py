@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from tidegate.kinds.upgrades.app.owners.organisation import token_organisation
 from tidegate.kinds.upgrades.app.owners.soak_address import FetchSoak, FoundSoak, find_soak
 from tidegate.kinds.upgrades.app.read.organisations import (
     PublishingOrganisations,
@@ -92,9 +93,8 @@ async def own_organisation(
             what = "your token belongs to no organisation"
             raise UserError((Problem("", what, "name one with --org"),))
         (ident,) = orgs
-        named = (await manager.organizations([ident])).items
-        name = named[0].name if named else ident
-        return Registration(id=ident, name=name or ident, environment=environment)
+        named = await token_organisation(manager, ident)
+        return Registration(id=named.id, name=named.name or named.id, environment=environment)
     if others := [each for each in orgs if each not in (found.id, found.name)]:
         what = f"your token is of {found.id}, and only that is shown"
         raise UserError((Problem(f'--org "{others[0]}"', what),))
