@@ -13,7 +13,13 @@ from tidegate.bundle.leaf import schemas_in
 from tidegate.cli.main import cli
 from tidegate.documents.files import read_document
 from tidegate.documents.line import parse_line
-from tidegate.documents.strict_yaml import lines_of, read_documents, read_value, read_yaml
+from tidegate.documents.strict_yaml import (
+    DIGITS_MAX,
+    lines_of,
+    read_documents,
+    read_value,
+    read_yaml,
+)
 from tidegate.documents.yaml_bounds import DEPTH_MAX, TEXT_BYTES_MAX
 from tidegate.edit.tree import documents
 from tidegate.journal.lines import read_lines
@@ -128,6 +134,23 @@ def test_a_file_without_end_is_not_read_to_its_end(tmp_path: Path) -> None:
         file.truncate(TEXT_BYTES_MAX + 1)
     with pytest.raises(UserError, match="longer than"):
         read_document(str(path))
+
+
+@pytest.mark.parametrize("digits", [DIGITS_MAX + 1, 5_000, 100_000])
+def test_a_number_without_end_is_a_fault_of_the_text(digits: int, tmp_path: Path) -> None:
+    """Python ends with an error of its own on numbers of over 4,300 digits."""
+    number, schema = "9" * digits, "$schema: /app-sre/integration-1.yml\n"
+    json_text = f'{{"$schema": "/app-sre/integration-1.yml", "name": {number}}}'
+    for text in (f"{schema}name: {number}", f"{schema}a:\n- -{number}", json_text):
+        with pytest.raises(UserError, match="a number of more than 100 digits; quote it"):
+            read_yaml("strange.yaml", text)
+        path = tmp_path / "bundle" / "strange.yml"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+        done = CliRunner().invoke(cli, ["validate", str(path.parent)])
+        assert done.exit_code == 1, done.output
+        assert "strange.yml:" in done.output
+        assert "a bug in tidegate" not in done.output
 
 
 def test_every_decoder_of_json_is_made_in_one_place() -> None:

@@ -11,6 +11,8 @@ from typing import Literal
 
 import msgspec
 
+from tidegate.model.json_text import json_decoder
+
 # Beyond so much that the other side has not taken, what is only told is dropped.
 BUFFER_MAX = 1 << 20
 # A scrape of ten thousand rollouts is some megabytes.
@@ -55,7 +57,7 @@ class AnswerBeat(msgspec.Struct, frozen=True, tag="beat"):
 
 
 Frame = AnswerOrder | ProbeAsked | ProbeAnswered | Refusal | AnswerBeat
-_DECODER = msgspec.json.Decoder(Frame)
+_read_frame = json_decoder(Frame)
 
 
 class ProcessLine:
@@ -80,7 +82,7 @@ class ProcessLine:
             while True:
                 length = int.from_bytes(await self._reader.readexactly(_LENGTH), "big")
                 assert length <= FRAME_MAX, f"a frame of {length} bytes"
-                yield _DECODER.decode(await self._reader.readexactly(length))
+                yield _read_frame(await self._reader.readexactly(length))
         except (asyncio.IncompleteReadError, ConnectionError):
             return
 

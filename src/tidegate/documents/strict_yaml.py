@@ -32,6 +32,8 @@ _OLD_BOOLS = frozenset(
 WORDS = frozenset((*_NULLS, *_BOOLS, *_OLD_BOOLS))
 _INT = re.compile(r"[-+]?(0|[1-9][0-9]*)", re.ASCII)
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?", re.ASCII)
+# Nothing that is counted has so many; Python reads no number of over 4,300.
+DIGITS_MAX = 100
 # Numbers to one reader and texts to another: leading zeros, octals, 1_000, 22:22.
 _MURKY = re.compile(
     r"[-+]?0[0-9_]+|[-+]?0[oxb][0-9a-fA-F_]+|[-+]?[0-9][0-9]*_[0-9_]*|[0-9]+(:[0-5]?[0-9])+"
@@ -282,6 +284,8 @@ def meaning(text: str) -> tuple[Any, str, str]:
     if text[0].isalpha():
         return text, "", ""
     if _INT.fullmatch(text):
+        if len(text) > DIGITS_MAX:
+            return text, f"a number of more than {DIGITS_MAX} digits", "quote it, if it is a text"
         return int(text), "", ""
     if _MURKY.fullmatch(text):
         return text, f"{text} is a number to some readers", "quote it, or write a plain number"

@@ -25,6 +25,7 @@ from tidegate.kinds.integrations.core.workloads.estate import ManagedPlace, Site
 from tidegate.kinds.integrations.wave_requests_port import WaveRequest
 from tidegate.model.counted import counted
 from tidegate.model.errors import StaleError
+from tidegate.model.json_text import decode_json
 from tidegate.propose.branch_name import branch_part
 from tidegate.propose.change import Upto, propose
 from tidegate.propose.offer import PREFIX
@@ -195,7 +196,7 @@ def _data(description: str) -> WaveData | None:
     if len(found) != 1 or len(found[0]) > _BLOCK_MAX:
         return None
     try:
-        data = msgspec.json.decode(found[0], type=WaveData)
+        data = decode_json(found[0], WaveData)
     except msgspec.DecodeError:
         return None
     return data if data.version == _VERSION and len(data.units) <= _UNITS_MAX else None

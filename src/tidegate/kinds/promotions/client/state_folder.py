@@ -17,6 +17,7 @@ import msgspec
 from tidegate.kinds.promotions.core.channels.history import DeploymentSeen
 from tidegate.kinds.promotions.core.channels.sources import PipelineReading, SaasPublisher
 from tidegate.model.errors import OutsideError
+from tidegate.model.json_text import decode_json
 from tidegate.model.time import SECOND, Instant
 
 STATE = "promotions_v2"
@@ -70,7 +71,7 @@ class StateFolder:
         path = root.joinpath(*parts)
         try:
             with path.open("rb") as file:
-                found = msgspec.json.decode(file.read(_BYTES_MAX))
+                found = decode_json(file.read(_BYTES_MAX))
         except (FileNotFoundError, NotADirectoryError):
             return None
         except (OSError, msgspec.DecodeError) as error:

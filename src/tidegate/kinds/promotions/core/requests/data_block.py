@@ -15,6 +15,7 @@ import msgspec
 
 from tidegate.explain.hidden_block import HiddenBlock
 from tidegate.kinds.promotions.core.requests.model import CloseCause, HeldPromotion
+from tidegate.model.json_text import decode_json
 
 DATA_VERSION = 1
 # What a forge shows is bounded, and so is what is read of it: 100 promotions of long names fit.
@@ -63,8 +64,8 @@ def read_block(description: str) -> RequestData:
     if len(found[0]) > BLOCK_MAX:
         raise DataBlockError(f"its data block is longer than {BLOCK_MAX} characters")
     try:
-        data = msgspec.json.decode(found[0], type=RequestData)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        data = decode_json(found[0], RequestData)
+    except msgspec.DecodeError as error:
         raise DataBlockError(f"its data block is not one: {error}") from None
     _check(data)
     return data
