@@ -2,6 +2,7 @@
 
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -45,6 +46,23 @@ def test_once_with_nothing_to_do_ends(tmp_path: Path) -> None:
     """No rollout is found: that is said, and it is over."""
     with worker(tmp_path, "--once") as process:
         assert "no rollout was found; nothing to do" in ended(process)
+
+
+def test_once_on_a_broken_journal_ends(tmp_path: Path) -> None:
+    """Waiting repairs nothing: it says so once, and fails."""
+    with worker(tmp_path, *DEMO) as first:
+        assert first.stderr is not None
+        first.stderr.readline()  # its first round
+        first.send_signal(signal.SIGTERM)
+        first.wait(PATIENCE_S)
+    with sqlite3.connect(tmp_path / "tidegate.db") as file:
+        changed = file.execute("UPDATE journal_entries SET actor = 'eve' WHERE seq = 2")
+        assert changed.rowcount
+    with worker(tmp_path, *DEMO, "--once") as second:
+        _, said = second.communicate(timeout=PATIENCE_S)
+    assert second.returncode == 1, said
+    assert said.count("simulated/demo: its chain is broken: entry 2 was changed") == 1
+    assert "simulated/demo: simulated/demo" not in said
 
 
 def test_a_second_worker_stands_by_and_once_ends(tmp_path: Path) -> None:

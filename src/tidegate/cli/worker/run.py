@@ -38,7 +38,7 @@ from tidegate.model.time import (
     parse_duration,
 )
 from tidegate.settings.settings import Merged, Settings
-from tidegate.store.port import Store
+from tidegate.store.port import BrokenChainError, Store
 from tidegate.wiring import clock
 
 TIMED_OUT = 124
@@ -114,8 +114,8 @@ async def _run(
                 errors.append(OutsideError(f"{outcome}; --once does not wait for it"))
                 worker.stop()
                 return
-            click.echo(f"{partition}: {outcome}" if partition else str(outcome), err=True)
-            if isinstance(outcome, PartitionRefusedError):
+            click.echo(_error_line(partition, outcome), err=True)
+            if isinstance(outcome, (PartitionRefusedError, BrokenChainError)):
                 refused.add(partition)
                 end_if_idle()
             return
@@ -186,6 +186,13 @@ async def _run(
         click.echo(f"--timeout: not done with {named(late)}", err=True)
         raise click.exceptions.Exit(TIMED_OUT)
     return refused
+
+
+def _error_line(partition: str, error: Exception) -> str:
+    """An error with its partition, unless it names that itself."""
+    text = str(error)
+    named = not partition or text.startswith(f"{partition}: ")
+    return text if named else f"{partition}: {text}"
 
 
 def _parsed(timeout: str, once: bool) -> Duration | None:
