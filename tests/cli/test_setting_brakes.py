@@ -155,6 +155,10 @@ def test_a_freeze_that_begins_later_is_scheduled(folder: Path) -> None:
     assert done.stdout.startswith(f"Freeze year-end scheduled: {span}: binds 1 rollout, led by ")
     past = ("--from", "2020-12-20T17:00:00Z", "--to", "2021-01-04T07:00:00Z")
     assert "all its times are past" in tidegate(folder, *add, "old", *past).stdout
+    for name in ("year-end", "old"):
+        lifted = tidegate(folder, "freeze", "remove", name).stdout
+        assert lifted.startswith(f"freeze {name} is lifted; recorded ")
+        assert "ago, it was not on" in lifted
 
 
 def test_a_block_and_a_pin_say_whom_they_stop(folder: Path) -> None:

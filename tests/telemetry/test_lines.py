@@ -89,6 +89,14 @@ def test_a_round_without_news_says_nothing() -> None:
     assert records(asyncio.run(process.round(Mode.OBSERVE))) == []
 
 
+def test_an_action_that_was_accepted_is_not_called_done() -> None:
+    """Whether the target runs it is seen later."""
+    what = "upgrade 4.16.4 at 2026-01-06T08:00:00Z"
+    fact = Acted(key="k#1/a", target="a", outcome=TaskOutcome.DONE, detail=what)
+    (line,) = map(json.loads, logged([acted_record(PARTITION, NOON, fact)]))
+    assert (line["msg"], line["outcome"]) == (f"accepted: {what}", "done")
+
+
 def test_what_came_of_an_action_is_a_line() -> None:
     """Its outcome, its key and, where it failed, why; a failure is a warning."""
     fact = Acted(key="k#1/a", target="a", outcome=TaskOutcome.FAILED, detail="no quota")

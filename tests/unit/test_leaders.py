@@ -5,6 +5,7 @@ import contextlib
 
 from tests.engine.stage import VirtualClock
 from tidegate.cli.worker.leaders import OtherLeaders
+from tidegate.engine.leading.leadership import Leadership
 from tidegate.model.time import SECOND, Duration, Instant, parse_instant
 from tidegate.store.client.memory import MemoryStore
 
@@ -39,3 +40,20 @@ def test_a_lease_that_is_renewed_has_a_leader_and_one_that_ends_has_none() -> No
     ]
     others.forget("simulated/alive")
     assert not others.led
+
+
+def test_a_worker_does_not_stand_by_for_itself() -> None:
+    """What it has just given back, the last look still shows as its own."""
+    clock = VirtualClock(parse_instant("2026-01-01T00:00:00Z"))
+    name = "simulated/given"
+    led = Leadership(MemoryStore(), clock, "host/1", TERM, ("*",), TERM, True)
+
+    async def give_back() -> None:
+        await led.look([name])
+        lease = await led.take(name)
+        await led.look([name])
+        assert lease is not None
+        await led.release(lease)
+
+    asyncio.run(give_back())
+    assert led.followed(name) == ""

@@ -11,7 +11,6 @@ _LEVELS = {TaskOutcome.DONE: "info", TaskOutcome.DROPPED: "info", TaskOutcome.FA
 
 def acted_record(rollout: str, at: Instant, fact: Acted) -> Record:
     """The outcome of one action."""
-    detail = f": {fact.detail}" if fact.detail else ""
     keys: dict[str, Any] = {"rollout": rollout, "target": fact.target, "what": "acted", "at": at}
     keys |= {"outcome": fact.outcome.value, "key": fact.key}
-    return _LEVELS[fact.outcome], f"{fact.outcome.value}{detail}", keys
+    return _LEVELS[fact.outcome], fact.line(), keys

@@ -12,11 +12,12 @@ from tidegate.app.brakes.request import (
 )
 from tidegate.app.journals import Journals
 from tidegate.app.workers import PartitionWorker
-from tidegate.journal.brake_state import PARTITION
+from tidegate.journal.brake_state import PARTITION, BrakeRecord
 from tidegate.journal.chain import JournalNote
 from tidegate.journal.facts import Braked, Lifted
 from tidegate.model.document import Document, Part
-from tidegate.model.time import format_instant
+from tidegate.model.errors import UserError
+from tidegate.model.time import Instant, format_instant
 
 
 class BrakeReport(Document, frozen=True, kw_only=True):
@@ -41,11 +42,13 @@ class BrakeReport(Document, frozen=True, kw_only=True):
 
 
 class LiftedBrake(Part, frozen=True):
-    """A brake that was on until now."""
+    """A brake that was recorded until now."""
 
     name: str
     since: str
     by: str
+    # Whether it covered the moment at which it was lifted; a freeze may begin later.
+    in_force: bool = True
 
 
 class LiftReport(Document, frozen=True, kw_only=True):
@@ -119,9 +122,24 @@ def lift_report(journals: Journals, brake: str, names: tuple[str, ...], reason: 
         at=format_instant(journals.now),
         reason=reason,
         items=tuple(
-            LiftedBrake(name=each.name, since=format_instant(each.at), by=each.by) for each in found
+            LiftedBrake(
+                name=each.name,
+                since=format_instant(each.at),
+                by=each.by,
+                in_force=brake != "freeze" or _covers_now(each, journals.now),
+            )
+            for each in found
         ),
     )
+
+
+def _covers_now(freeze: BrakeRecord, now: Instant) -> bool:
+    """Whether a freeze is on; one that cannot be read any more is."""
+    try:
+        spans = spans_ahead(read_brake("freeze", freeze.document, now), now)
+    except UserError:
+        return True
+    return any(span.start <= now for span in spans)
 
 
 def exemption(journals: Journals, freeze: str, exception: FreezeException) -> Braked:

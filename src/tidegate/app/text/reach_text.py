@@ -142,7 +142,8 @@ def lift_lines(report: LiftReport) -> Iterator[str]:
     at = parse_instant(report.at)
     for each in report.items:
         age = format_age(at - parse_instant(each.since))
-        yield f"{report.brake} {each.name} is lifted; it was on for {age}"
+        was = f"it was on for {age}" if each.in_force else f"recorded {age} ago, it was not on"
+        yield f"{report.brake} {each.name} is lifted; {was}"
 
 
 def _second(text: str) -> str:

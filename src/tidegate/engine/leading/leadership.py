@@ -148,6 +148,8 @@ class Leadership:
         leads = record is not None and record.runs(self._clock.now())
         if record is None or not leads or partition in self._followed:
             return ""
+        if record.lease.holder == self._holder:
+            return ""  # we have just given it back: who has it now is seen by the next look
         self._followed.add(partition)
         return record.lease.holder
 
