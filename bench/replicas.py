@@ -32,6 +32,7 @@ from bench.table import Report, count, draw
 from bench.timing import Effort
 from tests.contract.journals import postgres_server
 from tests.real.prometheus import free_port
+from tidegate.journal.lease import STANDBY, KeptLease
 from tidegate.store.archive_port import Archive
 from tidegate.wiring import clock, open_store
 
@@ -212,17 +213,22 @@ def _counts(replicas: list[Replica], address: str) -> tuple[float, float, float,
     return rounds, float(found[0]), float(found[1]), sum(each.cpu_s() for each in replicas)
 
 
+def led(store: Archive) -> list[KeptLease]:
+    """The leases of partitions."""
+    return [each for name, each in store.leases().items() if not name.startswith(STANDBY)]
+
+
 def _is_led(store: Archive, partitions: int, gone: Replica) -> bool:
     """Whether all are led by others than one that is gone."""
     now, pid = clock().now(), f"/{gone.process.pid}"
-    holders = [each.lease.holder for each in store.leases().values() if each.runs(now)]
+    holders = [each.lease.holder for each in led(store) if each.runs(now)]
     return len(holders) == partitions and not any(each.endswith(pid) for each in holders)
 
 
 def _is_even(store: Archive, partitions: int, workers: int) -> bool:
     """Whether all are led, by so many workers, each with as many within one."""
     now = clock().now()
-    loads = Counter(each.lease.holder for each in store.leases().values() if each.runs(now))
+    loads = Counter(each.lease.holder for each in led(store) if each.runs(now))
     even = max(loads.values(), default=0) - min(loads.values(), default=0) <= 1
     return even and loads.total() == partitions and len(loads) == workers
 

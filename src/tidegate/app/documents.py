@@ -1,6 +1,6 @@
 """The documents of questions that every kind answers; names of fields are API."""
 
-from tidegate.app.workers import PartitionWorker
+from tidegate.app.workers import PartitionWorker, StandbyWorker
 from tidegate.explain.verdict_part import VerdictPart, VerdictParts
 from tidegate.explain.view import GroupRow, OptionRow, PartitionView, TargetRow
 from tidegate.model.document import Document, Part, instant_text
@@ -179,6 +179,8 @@ class StatusReport(Document, frozen=True, kw_only=True):
     workers: tuple[PartitionWorker, ...]
     # When it was asked, or the moment of the past that it is about.
     at: str
+    # Workers that lead nothing, and take over what another leaves.
+    standbys: tuple[StandbyWorker, ...] = ()
     # Of a moment of the past: partitions whose entries of then were dropped.
     unknown: tuple[str, ...] = ()
 

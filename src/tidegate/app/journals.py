@@ -75,7 +75,8 @@ class Journals:
         self._heads = heads
 
     @cached_property
-    def _leases(self) -> dict[str, KeptLease]:
+    def leases(self) -> dict[str, KeptLease]:
+        """Every lease there is."""
         return self.store.leases()
 
     @cached_property
@@ -89,7 +90,7 @@ class Journals:
 
     def attendance(self, partition: str) -> Attendance:
         """The worker of a partition, and the moment to decide for."""
-        found = attendance(self.store, self._leases, partition, self.now)
+        found = attendance(self.store, self.leases, partition, self.now)
         if self._at is None:
             return found
         return Attendance(replace(found.worker, stale=False), self._at)
@@ -103,7 +104,7 @@ class Journals:
         """Partitions that a worker leads and cannot see, and of which nothing is known."""
         led = [
             each
-            for each, record in self._leases.items()
+            for each, record in self.leases.items()
             if record.runs(self.now) and record.look is not None and record.look.trouble
         ]
         found = (self.attendance(each).worker for each in led if self._is_shown(each))

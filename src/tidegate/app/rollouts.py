@@ -17,7 +17,7 @@ from tidegate.app.documents import (
 )
 from tidegate.app.journals import Decision, Journals, target_of
 from tidegate.app.when import expected_in
-from tidegate.app.workers import PartitionWorker
+from tidegate.app.workers import PartitionWorker, standbys
 from tidegate.explain.view import PartitionView
 from tidegate.gates.scope import kind_word
 from tidegate.journal.chain import JournalEntry
@@ -57,10 +57,12 @@ def status(journals: Journals) -> StatusReport:
         needs["rollouts that cannot be read"] += 1
     if holds:
         needs["holds"] = len(holds)
+    shows_all = journals.is_now and journals.is_unlimited
     return StatusReport(
         kinds={kind: dict(each) for kind, each in kinds.items()},
         needs=dict(needs),
         workers=tuple(workers) if journals.is_now else (),
+        standbys=standbys(journals.leases, journals.now) if shows_all else (),
         at=format_instant(journals.now),
         unknown=journals.unknown(),
     )

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 import msgspec
 
 from tidegate.engine.kind import ACTOR
-from tidegate.journal.lease import KeptLease
+from tidegate.journal.lease import STANDBY, KeptLease
 from tidegate.model.counted import counted
 from tidegate.model.document import Part
 from tidegate.model.time import (
@@ -56,6 +56,31 @@ class PartitionWorker(Part, frozen=True, kw_only=True):
     def moves(self) -> bool:
         """Whether what may start is started."""
         return self.leader is not None and self.acts is not False and not self.stale
+
+
+class StandbyWorker(Part, frozen=True, kw_only=True):
+    """A worker that leads nothing, and takes over what another leaves."""
+
+    name: str
+    # Whether it would act on what it decides, or only observe.
+    acts: bool
+    # When it last said that it is there.
+    seen_at: str
+
+
+def standbys(records: Mapping[str, KeptLease], now: Instant) -> tuple[StandbyWorker, ...]:
+    """The workers that stand by, by name."""
+    there = (
+        (each.lease.holder, each.look)
+        for name, each in records.items()
+        if name.startswith(STANDBY) and each.runs(now)
+    )
+    found = (
+        StandbyWorker(name=name, acts=look.acts, seen_at=format_instant(look.at))
+        for name, look in there
+        if look is not None and look.at is not None
+    )
+    return tuple(sorted(found, key=lambda each: each.name))
 
 
 class Attendance(msgspec.Struct, frozen=True):

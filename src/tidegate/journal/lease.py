@@ -4,6 +4,10 @@ import msgspec
 
 from tidegate.model.time import Duration, Instant
 
+# A worker that leads nothing holds one of standby:0, standby:1, …, which are no partitions: so the
+# journal says that it is there, and has no more of them than there ever were at once.
+STANDBY = "standby:"
+
 
 class Lease(msgspec.Struct, frozen=True):
     """The right to write to a partition, until a moment. The token grows with every new holder."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from tidegate.app.workers import PartitionWorker, grouped, named
+from tidegate.app.workers import PartitionWorker, StandbyWorker, grouped, named
 from tidegate.explain.table import Row
 from tidegate.model.time import Instant, format_age, parse_instant
 
@@ -19,6 +19,19 @@ def worker_rows(workers: Iterable[PartitionWorker], now: Instant) -> list[Row]:
             named([each.partition for each in some]),
         )
         for some in grouped(workers)
+    ]
+
+
+def standby_rows(workers: Iterable[StandbyWorker], now: Instant) -> list[Row]:
+    """A row for each worker that leads nothing."""
+    return [
+        (
+            each.name,
+            f"standby, would {_mode(each.acts)}",
+            "-",
+            f"none; seen {format_age(now - parse_instant(each.seen_at))} ago",
+        )
+        for each in workers
     ]
 
 

@@ -6,7 +6,7 @@ from msgspec.structs import asdict
 from tidegate.app.documents import RolloutItem, RolloutList, StatusReport
 from tidegate.app.tally import DONE, FAILED
 from tidegate.app.text.view_text import GROUP_HEAD, TARGET_HEAD, group_rows, target_rows
-from tidegate.app.text.worker_text import WORKER_HEAD, worker_rows
+from tidegate.app.text.worker_text import WORKER_HEAD, standby_rows, worker_rows
 from tidegate.app.workers import trouble_lines
 from tidegate.cli.answers.place import AnswerPlace, answering, answers_option, then_option
 from tidegate.cli.output import again, emit, say, terminal_width, wants_colour
@@ -64,7 +64,8 @@ def status_lines(report: StatusReport) -> list[str]:
         if count
     ]
     now = parse_instant(report.at)
-    workers = layout(WORKER_HEAD, worker_rows(report.workers, now)) if report.workers else []
+    table = [*worker_rows(report.workers, now), *standby_rows(report.standbys, now)]
+    workers = layout(WORKER_HEAD, table) if table else []
     return [
         *layout(head, rows),
         *([""] if workers else []),

@@ -6,12 +6,14 @@ could reads every lease once a second, in one question, and takes, asks for or g
 """
 
 import asyncio
+import contextlib
+import itertools
 from collections.abc import Callable, Collection
 from fnmatch import fnmatchcase
 
 from tidegate.engine.batch import Batcher
 from tidegate.engine.leading.share import ShareStep, ShareView, free_ones, share_step
-from tidegate.journal.lease import KeptLease, Lease, Look, Wish
+from tidegate.journal.lease import STANDBY, KeptLease, Lease, Look, Wish
 from tidegate.machine.clock import Clock
 from tidegate.model.errors import OutsideError, StaleError
 from tidegate.model.time import SECOND, Duration, Instant
@@ -62,6 +64,9 @@ class Leadership:
         self._gives: set[str] = set()
         self._free_since: dict[str, Instant] = {}
         self._is_wished = False
+        # By which the journal says that we stand by; None: we lead something.
+        self._standing: Lease | None = None
+        self._standbys: dict[str, KeptLease] = {}
 
     def acts(self, partition: str) -> bool:
         """Whether a partition is acted on; if not, it is only observed."""
@@ -155,7 +160,9 @@ class Leadership:
 
     async def look(self, runs: Collection[str]) -> list[str]:
         """Read all leases; the partitions to take or to give up now, of those that we run."""
-        self._known = await asyncio.to_thread(self._store.leases)
+        every = await asyncio.to_thread(self._store.leases)
+        self._known = {name: each for name, each in every.items() if not name.startswith(STANDBY)}
+        self._standbys = {name: each for name, each in every.items() if name.startswith(STANDBY)}
         now = self._clock.now()
         free = free_ones(runs, self._known, now)
         self._free_since = {each: self._free_since.get(each, now) for each in free}
@@ -204,6 +211,30 @@ class Leadership:
         )
         return lost
 
+    async def stand_by(self) -> None:
+        """Have the journal say that we are there, if we lead nothing; and else no more."""
+        if self._held:
+            await self._rise()
+            return
+        now = self._clock.now()
+        slot = self._standing.partition if self._standing is not None else self._free_slot(now)
+        look = Look(by=self._holder, acts=bool(self._act), at=now, every=self._every)
+        self._standing = await asyncio.to_thread(
+            self._store.lease, slot, self._holder, now, self._term, look
+        )
+
+    def _free_slot(self, now: Instant) -> str:
+        names = (f"{STANDBY}{number}" for number in itertools.count())
+        taken = {name for name, each in self._standbys.items() if each.runs(now)}
+        return next(name for name in names if name not in taken)
+
+    async def _rise(self) -> None:
+        """Stand by no more; where that cannot be written, it expires."""
+        standing, self._standing = self._standing, None
+        if standing is not None:
+            with contextlib.suppress(OutsideError, StaleError, OSError):
+                await asyncio.to_thread(self._store.release, standing)
+
     async def run(
         self,
         runs: Callable[[], Collection[str]],
@@ -212,6 +243,18 @@ class Leadership:
         follow_s: float,
     ) -> None:
         """Keep what is ours, and see that it is as much as others have; never ends."""
+        try:
+            await self._keep(runs, wake, report, follow_s)
+        finally:
+            await asyncio.shield(self._rise())
+
+    async def _keep(
+        self,
+        runs: Callable[[], Collection[str]],
+        wake: Callable[[str], None],
+        report: Callable[[Exception], None],
+        follow_s: float,
+    ) -> None:
         renews_s = self._term / SECOND / RENEWALS
         loop = asyncio.get_running_loop()
         due = loop.time() + renews_s
@@ -226,6 +269,8 @@ class Leadership:
                 if loop.time() >= due:
                     due = loop.time() + renews_s
                     changed += await self.renew()
+                    if runs() and self._shares:
+                        await self.stand_by()
                 if self._is_wished or len(self._held) < len(runs()):
                     changed += await self.look(runs())
             except (OutsideError, OSError) as error:
