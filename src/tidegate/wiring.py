@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from tidegate.git.tree_port import Tree
     from tidegate.kinds.integrations.dry_runs_port import Runner
     from tidegate.kinds.integrations.runs_port import Runs
-    from tidegate.kinds.promotions.app.pipelines.ports import SloSource
     from tidegate.kinds.rollouts.client.remote_fleet import RemoteFleet
     from tidegate.kinds.upgrades.health_port import ClusterHealth
     from tidegate.kinds.upgrades.ocm.port import ManagedClusters
@@ -188,14 +187,6 @@ def prometheus_runs(
     from tidegate.prometheus.client.source import PrometheusSource
 
     return PrometheusRuns(PrometheusSource(servers), server or None, cluster_label)
-
-
-def prometheus_slos(servers: "Sequence[PrometheusServer]") -> "SloSource":
-    """Whether SLOs are met, as these Prometheus servers have it; no request is sent yet."""
-    from tidegate.kinds.promotions.client.prometheus_slos import PrometheusSlos
-    from tidegate.prometheus.client.source import PrometheusSource
-
-    return PrometheusSlos(PrometheusSource(servers), servers)
 
 
 def cluster_health(servers: "Iterable[PrometheusServer]", server: str) -> "ClusterHealth":

@@ -8,7 +8,6 @@ from aiohttp import web
 
 from tests.contract.test_cluster_health import FAST, vector
 from tests.patience import patiently
-from tests.pipeline_stage import START
 from tests.serving import answering
 from tidegate.kinds.promotions.client.prometheus_slos import PrometheusSlos
 from tidegate.kinds.promotions.core.channels.model import SloState
@@ -44,7 +43,7 @@ def state(answers: dict[str, bytes], *slos: SloDocument, status: int = 200) -> A
             )
             source = PrometheusSlos(PrometheusSource([main], FAST), [main])
             try:
-                return await source.read(asked, START)
+                return await source.read(asked)
             finally:
                 await source.close()
 

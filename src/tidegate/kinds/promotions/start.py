@@ -19,8 +19,10 @@ if TYPE_CHECKING:
         DeploymentSource,
         PipelinePorts,
         PipelineRequests,
+        SloSource,
     )
     from tidegate.kinds.promotions.app.ports import PromotionPorts
+    from tidegate.prometheus.server import PrometheusServer
 
 
 def start(settings: Settings, _seed: int) -> list[Started]:
@@ -87,6 +89,14 @@ def pipeline_ports(
         read_head=lambda url, branch: wiring.read_head(settings.source or url, branch),
         commits=CommitRanges(open_mirror),
         deployments=tuple(deployments),
-        slos=wiring.prometheus_slos(servers) if servers else None,
+        slos=_slos(servers) if servers else None,
         requests=requests,
     )
+
+
+def _slos(servers: "list[PrometheusServer]") -> "SloSource":
+    """Whether SLOs are met, as these servers have it; no request is sent yet."""
+    from tidegate.kinds.promotions.client.prometheus_slos import PrometheusSlos
+    from tidegate.prometheus.client.source import PrometheusSource
+
+    return PrometheusSlos(PrometheusSource(servers), servers)

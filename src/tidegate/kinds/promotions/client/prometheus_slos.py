@@ -13,7 +13,6 @@ from fractions import Fraction
 from tidegate.kinds.promotions.core.channels.model import SloState
 from tidegate.kinds.promotions.core.channels.sources import SloDocument
 from tidegate.model.errors import OutsideError
-from tidegate.model.time import Instant
 from tidegate.prometheus.client.source import PrometheusSource
 from tidegate.prometheus.server import PrometheusServer
 
@@ -28,7 +27,7 @@ class PrometheusSlos:
         self._source = source
         self._names = {each.url.rstrip("/"): each.name for each in servers}
 
-    async def read(self, slos: tuple[SloDocument, ...], now: Instant) -> Mapping[str, SloState]:  # noqa: ARG002
+    async def read(self, slos: tuple[SloDocument, ...]) -> Mapping[str, SloState]:
         """By the name of the document; one that does not answer is unknown."""
         found = await asyncio.gather(*map(self._state, slos))
         states: dict[str, SloState] = {}

@@ -105,7 +105,7 @@ class PipelineSurvey(PipelineReader):
             reading=reading,
             deployments=await self._deployments(reading, now),
             runs=await self._runs(reading),
-            slos=await self._slos(reading, now),
+            slos=await self._slos(reading),
             requests=await self._requests(reading, asked.requests),
         )
 
@@ -163,10 +163,10 @@ class PipelineSurvey(PipelineReader):
                 for each in reading.publishers
             }
 
-    async def _slos(self, reading: PipelineReading, now: Instant) -> Mapping[str, SloState] | None:
+    async def _slos(self, reading: PipelineReading) -> Mapping[str, SloState] | None:
         if self._ports.slos is None or not reading.slos:
             return None
-        return await self._ports.slos.read(reading.slos, now)
+        return await self._ports.slos.read(reading.slos)
 
     async def _requests(
         self, reading: PipelineReading, known: tuple[int, ...]

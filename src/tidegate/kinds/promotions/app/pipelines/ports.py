@@ -43,7 +43,7 @@ class ShardRunSource(Protocol):
 class SloSource(Protocol):
     """Tells whether SLOs are met."""
 
-    async def read(self, slos: tuple[SloDocument, ...], now: Instant) -> Mapping[str, SloState]:
+    async def read(self, slos: tuple[SloDocument, ...]) -> Mapping[str, SloState]:
         """By the name of the document; one that does not answer is unknown."""
         ...
 

@@ -149,7 +149,9 @@ def _quarantine(
         version=fact.version, target=fact.target, at=fact.at, why=fact.why, good=good
     )
     _forget(known.quarantined)
-    known.well = tuple(each for each in known.well if each != fact.version)
+    if fact.version in known.well:  # it did not go well after all
+        known.well = tuple(each for each in known.well if each != fact.version)
+        known.well_number -= 1
 
 
 def _last_good(history: PublisherHistory | None, bad: str) -> str:

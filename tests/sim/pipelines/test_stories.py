@@ -1,0 +1,54 @@
+"""Weeks of a pipeline, whatever goes wrong; and a witness that is shown able to see."""
+
+from typing import Any
+
+import pytest
+
+from tests.sim import sized
+from tests.sim.pipelines.scene import live_through
+from tests.sim.story.missing import Missing, find, nothing
+from tidegate.engine.brakes.book import BrakeBook
+from tidegate.gates.brakes import Brakes
+from tidegate.kinds.promotions.core.channels import decide
+from tidegate.kinds.promotions.core.channels.reasons import ChannelReason
+from tidegate.model.verdict import verdict
+
+STORIES = sized(2, 4, 30)
+
+
+def test_nothing_is_offered_without_evidence_and_the_last_version_arrives() -> None:
+    """By what clusters, forges and people showed; the same seed tells the same story."""
+    told = [live_through(seed) for seed in range(STORIES)]
+    seen = sum((each.seen for each in told[1:]), told[0].seen)
+    wanted = ("open", "close", "merged", "failures", "deaths")
+    assert all(seen[each] for each in wanted), seen
+
+
+def soaked(*_: Any) -> Any:
+    """No soak is ever asked for."""
+    return (verdict(ChannelReason.SoakNotAsked),)
+
+
+def clean(*_: Any) -> Any:
+    """No version ever failed."""
+    return verdict(ChannelReason.NotQuarantined)
+
+
+def trusted(*_: Any) -> Any:
+    """Every pipeline is trusted."""
+    return verdict(ChannelReason.PipelineTrusted, 0, 0)
+
+
+MISSING = {
+    "evidence": Missing(decide, "evidence_verdicts", nothing, "is not run by"),
+    "soak": Missing(decide, "soak_verdicts", soaked, "has not soaked"),
+    "quarantine": Missing(decide, "quarantine_verdict", clean, "failed elsewhere"),
+    "trust": Missing(decide, "trust_verdict", trusted, "no person approved it"),
+    "hold": Missing(BrakeBook, "read", lambda *_: Brakes(), "although everything is held"),
+}
+
+
+@pytest.mark.parametrize("name", MISSING)
+def test_a_missing_rule_is_found(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Take one rule out, and some story breaks, in words that say which."""
+    find(MISSING[name], live_through, monkeypatch, 20)
