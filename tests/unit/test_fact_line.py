@@ -32,6 +32,18 @@ from tidegate.kind_table import fact_tags
 from tidegate.kinds.integrations.core.objects.facts import ObjectsSeen
 from tidegate.kinds.integrations.core.objects.stand import ObjectStand
 from tidegate.kinds.integrations.core.workloads.change import ObjectAction
+from tidegate.kinds.promotions.core.channels.history import DeploymentSeen
+from tidegate.kinds.promotions.core.channels.journal.facts import (
+    DeploymentsSeen,
+    EvidenceReported,
+    PipelineRead,
+    QuarantineLifted,
+    RequestsSeen,
+    RunsSeen,
+    SlosSeen,
+)
+from tidegate.kinds.promotions.core.channels.model import ShardRuns, SloState
+from tidegate.kinds.promotions.core.channels.pipeline import Pipeline
 from tidegate.kinds.promotions.core.decide import VersionChange
 from tidegate.kinds.promotions.core.journal.facts import (
     EnvironmentVerdicts,
@@ -100,6 +112,8 @@ PROMOTIONS = {"promotionRead", "promotionDecided", "offered", "mergeRequestSeen"
     "verified",
     "promotionRefused",
 }
+PIPELINES = {"pipelineRead", "deploymentsSeen", "runsSeen", "slosSeen", "evidenceReported"}
+PIPELINES |= {"quarantineLifted", "requestsSeen"}
 OF_CALLERS = {"requested", "tokenCreated", "tokenRevoked", "sessionStarted", "sessionEnded"}
 REPORTS = tuple(Target(name, Status.Succeeded) for name in "abcde")
 
@@ -255,6 +269,25 @@ LINES: list[tuple[Fact, str]] = [
         "ci logged in by token ci, until 1970-01-01T00:01:30Z",
     ),
     (SessionEnded(hash="a", name="ann"), "ann logged out"),
+    (PipelineRead(pipeline=Pipeline(name="web"), gone=("a:b",)), "declared; gone: a:b"),
+    (
+        DeploymentsSeen(
+            deployments=(DeploymentSeen(target="stage", version=SHA, at=LATER, good=False),),
+            source="webhook",
+        ),
+        "deployed (webhook): stage aaaaaaa failed",
+    ),
+    (
+        RunsSeen(runs={"stage": ShardRuns(version=SHA, shards=2, clean=3, failing=("tf/a",))}),
+        "executed: stage aaaaaaa: 3 clean runs on 2 shards, failing tf/a",
+    ),
+    (SlosSeen(slos={"a": SloState.MET, "b": SloState.BREACHED}), "SLOs: 1 breached, 1 met"),
+    (
+        EvidenceReported(version=SHA, name="load-test", good=True, reason="ran"),
+        "load-test of aaaaaaa reported good: ran",
+    ),
+    (QuarantineLifted(version=SHA, reason="fixed"), "quarantine of aaaaaaa lifted: fixed"),
+    (RequestsSeen(), "open merge requests: none"),
 ]
 
 
@@ -298,8 +331,9 @@ def test_a_reading_says_of_a_target_what_it_reported() -> None:
     [
         (EntryFilter(), {"declared", "observed", "asked", "decided", "acted", "braked", "lifted"}
          | {"bound", "told", "handled", "surveyed", "planned", "imported", "plan", "objectsSeen"}
-         | PROMOTIONS | OF_CALLERS),
+         | PROMOTIONS | PIPELINES | OF_CALLERS),
         (EntryFilter(target="it/a"), {"objectsSeen"}),
+        (EntryFilter(target="stage"), {"deploymentsSeen", "runsSeen"}),
         (EntryFilter(target="jenkins"), PROMOTIONS - {"mergeRequestSeen"}),
         (EntryFilter(target="a"), {"declared", "observed", "decided", "acted"}),
         (EntryFilter(target="c"), {"declared", "observed", "decided", "surveyed", "planned"}),
@@ -315,7 +349,7 @@ def test_a_reading_says_of_a_target_what_it_reported() -> None:
         (EntryFilter(since=LATER), set()),
         (EntryFilter(until=Instant(1)), {"declared", "observed", "asked", "decided", "acted"}
          | {"braked", "lifted", "bound", "told", "handled", "surveyed", "planned", "imported"}
-         | {"plan", "objectsSeen"} | PROMOTIONS | OF_CALLERS),
+         | {"plan", "objectsSeen"} | PROMOTIONS | PIPELINES | OF_CALLERS),
     ],
 )  # fmt: skip
 def test_an_entry_is_found_by_the_target_it_is_about(

@@ -69,5 +69,7 @@ PROMOTIONS_SECTION = BundleSection(
     programs=(
         *(_ROOT / name for name in ("bundle.py", "core", "files", "schemas", "wire")),
         _ROOT.parents[1] / "edit",
+        # The roles that a pipeline may name.
+        _ROOT.parents[1] / "access" / "roles.py",
     ),
 )
