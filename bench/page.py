@@ -6,7 +6,7 @@ bound, and wall times are those of the whole machine: service, browser and write
 
     sent           what the first load of the home page takes off the network, compressed
     paint, drawn   from navigation to the first content, and until every cell is on the canvas
-    filter         from a key to the map; 80 ms of it wait for more typing
+    filter         from a key to the map, which follows before the service is asked
     why            from a click on a cell to its gates, the median of five
     renderer       CPU of the renderer while 20 changes a second come in, of one core
     visible        requests of a tab that is looked at for a minute in which nothing happens, for

@@ -381,11 +381,17 @@
       this.match();
       this.canvas.dataset.drawn = String(cells.length);
     }
+    // A word has no space, so it is in one of the names or in none.
     matches(cell) {
       if (this.look && cell.kind.look !== this.look) return false;
       if (!this.words.length) return true;
-      const text = `${cell.rollout} ${cell.kind.group || ""} ${cell.kind.state} ${cell.kind.look} ${cell.name}`.toLowerCase();
-      return this.words.every((each) => text.includes(each));
+      const kind = cell.kind;
+      if (kind.shared !== cell.rollout) {
+        kind.shared = cell.rollout;
+        kind.text = `${cell.rollout} ${kind.group || ""} ${kind.state} ${kind.look}`.toLowerCase();
+      }
+      const name = cell.lower ||= cell.name.toLowerCase();
+      return this.words.every((each) => name.includes(each) || kind.text.includes(each));
     }
     match() {
       const all = !this.look && !this.words.length;
@@ -510,13 +516,16 @@
 
   // ---- The filter: kept in the address ------------------------------------------------------------
   const filter = $("#filter");
-  let typing = 0;
-  filter?.addEventListener("input", () => { clearTimeout(typing); typing = setTimeout(applyFilter, 80); });
-  filter?.addEventListener("submit", (event) => { event.preventDefault(); applyFilter(); });
-  function applyFilter() {
+  const TYPING_MS = 80; // the map follows at once, the service is asked when typing rests
+  let typing = 0, painting = 0;
+  filter?.addEventListener("input", () => { narrow(); clearTimeout(typing); typing = setTimeout(() => refresh().catch(stale), TYPING_MS); });
+  filter?.addEventListener("submit", (event) => { event.preventDefault(); narrow(); refresh().catch(stale); });
+  function narrow() {
     keep({ q: $("#q").value.trim() });
-    if (map) { map.query(); map.match(); }
-    refresh().catch(stale);
+    if (!map) return;
+    map.query();
+    cancelAnimationFrame(painting);
+    painting = requestAnimationFrame(() => map.match());
   }
   document.addEventListener("click", (event) => {
     const link = event.target.closest("a[data-look]");
