@@ -246,3 +246,26 @@ def test_what_a_person_closed_is_not_offered_again(tmp_path: Path) -> None:
         assert _held(kept.git.main()) == []
 
     play(tmp_path, story)
+
+
+def test_waves_move_what_another_manager_applies(tmp_path: Path) -> None:
+    """Tidegate writes to Git alone; the workloads are another manager's from first to last."""
+
+    async def main(loop: VirtualLoop) -> None:
+        kept = GitKept(loop, tmp_path)
+        try:
+            await kept.run_by("another")
+            kept.begin(act=(kept.git.partition,))
+            await kept.wait(180)
+            await asyncio.to_thread(kept.git.promote, "good-2", "good-1")
+            for _ in range(60):
+                await kept.live(60)
+                await kept.run_by("another")
+            assert kept.moved("good-2") == set(TIERS)
+            assert kept.waves[0] == {"ter-int-dev"}
+            assert _held(kept.git.main()) == []
+            assert kept.ours() == set()
+        finally:
+            await kept.end()
+
+    run_virtually(main, START)
