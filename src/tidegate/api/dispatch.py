@@ -3,6 +3,7 @@
 import asyncio
 import re
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import Any, get_origin
 from urllib.parse import quote, urlencode
 
@@ -71,7 +72,7 @@ class Api:
         self._questions = questions
         self._acts = acts
         self._refused = refused
-        self._description = openapi(questions, acts, BASE, version)
+        self._version = version
         self._streams = Streams(live)
         self._refresh = Refresh(live)
         self.browser = BrowserLogin(live.archive, login, self._problem)
@@ -98,8 +99,14 @@ class Api:
         ]
         return found
 
+    @cached_property
+    def _description(self) -> bytes:
+        """Made when it is first asked for: hardly any client asks."""
+        return msgspec.json.encode(openapi(self._questions, self._acts, BASE, self._version))
+
     async def _described(self, _: Request) -> Response:
-        return Response(msgspec.json.encode(self._description), media_type=_JSON)
+        text = await asyncio.to_thread(lambda: self._description)
+        return Response(text, media_type=_JSON)
 
     async def _unknown(self, request: Request) -> Response:
         every: list[Addressed] = [*self._questions, *self._acts]

@@ -21,6 +21,8 @@ _NAMED: Mapping[str, tuple[tuple[str, ...], ...]] = {
     "ports": (("containerPort", "protocol"), ("port", "protocol")),
 }
 _DEFAULTS = {"protocol": "TCP"}
+# Most fields are one of these, and nothing in them can be changed: they are never looked into.
+_SCALARS = frozenset({str, int, bool, float, type(None)})
 
 
 def flatten(value: Any, path: Path = ()) -> list[tuple[Path, Any]]:
@@ -31,7 +33,9 @@ def flatten(value: Any, path: Path = ()) -> list[tuple[Path, Any]]:
 
 
 def _collect(value: Any, path: Path, found: list[tuple[Path, Any]]) -> None:
-    if isinstance(value, dict) and value:
+    if type(value) in _SCALARS:
+        found.append((path, value))
+    elif isinstance(value, dict) and value:
         for key, inner in value.items():
             _collect(inner, (*path, key), found)
     elif isinstance(value, list) and (items := _named(path, value)) is not None:
@@ -44,7 +48,9 @@ def _collect(value: Any, path: Path, found: list[tuple[Path, Any]]) -> None:
 def copied(value: Any) -> Any:
     """A document that may be changed; nothing in it but mappings and lists can be."""
     if isinstance(value, dict):
-        return {key: copied(inner) for key, inner in value.items()}
+        return {
+            key: inner if type(inner) in _SCALARS else copied(inner) for key, inner in value.items()
+        }
     if isinstance(value, list):
         return [copied(inner) for inner in value]
     return value
@@ -53,17 +59,31 @@ def copied(value: Any) -> Any:
 def unflatten(fields: Mapping[Path, Any]) -> dict[str, Any]:
     """The document whose fields these are."""
     root: dict[Step, Any] = {}
+    # Fields of one mapping mostly follow each other: the way to it is gone once.
+    known: Path | None = None
+    node = root
     for path, value in fields.items():
-        node = root
-        for step in path[:-1]:
-            inner = node.get(step)
-            # What one manager calls empty and another fills is filled.
-            node[step] = inner if isinstance(inner, dict) else {}
-            node = node[step]
-        if not isinstance(node.get(path[-1]), dict) or value:
-            node[path[-1]] = _Leaf(value) if isinstance(value, dict) else value
+        way, last = path[:-1], path[-1]
+        if way != known:
+            node, known = _node_at(root, way), way
+        replaced = isinstance(node.get(last), dict)
+        if not replaced or value:
+            node[last] = _Leaf(value) if isinstance(value, dict) else value
+            if replaced:
+                known = None  # it may have been on the way
     document: dict[str, Any] = _plain(root)
     return document
+
+
+def _node_at(root: dict[Step, Any], way: Path) -> dict[Step, Any]:
+    """The mapping at the end of a way; what one manager calls empty and another fills is filled."""
+    node = root
+    for step in way:
+        inner = node.get(step)
+        if not isinstance(inner, dict):
+            inner = node[step] = {}
+        node = inner
+    return node
 
 
 def text_of(path: Path) -> str:
@@ -106,6 +126,9 @@ def _plain(node: Any) -> Any:
     if not isinstance(node, dict):
         # The reader may change the document.
         return copied(node.value if isinstance(node, _Leaf) else node)
-    if all(type(step) is str for step in node):
-        return {step: _plain(inner) for step, inner in node.items()}
-    return [_plain(inner) for inner in node.values()]
+    for step in node:
+        if type(step) is not str:
+            return [_plain(inner) for inner in node.values()]
+    return {
+        step: inner if type(inner) in _SCALARS else _plain(inner) for step, inner in node.items()
+    }
