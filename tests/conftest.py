@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from _pytest.assertion import rewrite
 from hypothesis import HealthCheck, settings
 from hypothesis.internal.conjecture.engine import ConjectureRunner
 
@@ -48,6 +49,28 @@ settings.load_profile("sized")
 # items, and to walk through those again and again took a tenth of the time of all tests.
 GARBAGE_AFTER = 20_000
 gc.set_threshold(GARBAGE_AFTER, 10, 10)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Each process first rewrites its share of modules that no run has rewritten yet.
+
+    In a fresh checkout all of them would rewrite every module at the same moment: a third of the
+    time that they take to collect.
+    """
+    state = config.stash.get(rewrite.assertstate_key, None)
+    worker = os.environ.get("PYTEST_XDIST_WORKER", "")
+    if state is None or sys.dont_write_bytecode or not worker:
+        return
+    share, shares = int(worker.removeprefix("gw")), int(os.environ["PYTEST_XDIST_WORKER_COUNT"])
+    for path in sorted(Path(__file__).parent.rglob("*.py"))[share::shares]:
+        kept = rewrite.get_cache_dir(path) / (path.stem + rewrite.PYC_TAIL)
+        if _is_rewritten(path) and not kept.exists() and rewrite.try_makedirs(kept.parent):
+            found, code = rewrite._rewrite_test(path, config)
+            rewrite._write_pyc(state, code, found, kept)
+
+
+def _is_rewritten(path: Path) -> bool:
+    return path.name == "conftest.py" or path.name.startswith("test_")
 
 
 def pytest_collection_finish() -> None:
