@@ -188,6 +188,8 @@ class Round:
         try:
             self.seen = await self.kind.observe(part.partition)
         except (OutsideError, StaleError) as error:
+            # What a kind says of this is over with the next decision: there is to be one.
+            part.basis = None
             await self.kind.unseen(self, error)
             raise
         now = self.clock.now()

@@ -66,11 +66,13 @@ class Chronicle:
         said = {each.name: each.detail or "compliant" for each in result.world.targets}
         step = SimulatedStep(now, result.world, result.plan, (), said, tuple(self._notes))
         before, self.latest = self.steps[-1] if self.steps else None, step
-        if before is None or self._notes or is_news(before, step):
+        # The events of a plan that still stands were told when it was made.
+        if before is None or self._notes or (result.is_new and is_news(before, step)):
             self.steps.append(step)
             self._notes.clear()
         self._hear_ends(step)
-        self._hear_completed(step)
+        if result.is_new:
+            self._hear_completed(step)
         self._hear_moves(step, [task for task, end in result.outcomes if end is TaskOutcome.DONE])
         self._hear_summary(step)
 
