@@ -38,7 +38,8 @@ class Reader:
         headers = [(b"authorization", f"Bearer {self._client.token}".encode())]
         headers += [(b"last-event-id", last.encode())] if last else []
         scope = {
-            "type": "http", "method": "GET", "path": f"/api/v1{path}", "query_string": b"",
+            "type": "http", "method": "GET", "path": f"/api/v1{path.partition('?')[0]}",
+            "query_string": path.partition("?")[2].encode(),
             "headers": headers, "raw_path": b"", "http_version": "1.1", "scheme": "http",
             "server": ("test", 80), "client": ("test", 1), "root_path": "",
         }  # fmt: skip
@@ -109,6 +110,24 @@ def test_each_entry_is_sent_once_and_resumed(
         again = Reader(service, client)
         assert await again.open(f"/watch/{PARTITION}", str(head)) == 200
         assert [(await again.event())["id"] for _ in range(2)] == [str(head + 1), str(head + 2)]
+
+    run(service, monkeypatch, story)
+
+
+def test_a_question_with_watch_is_a_stream(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of one rollout its entries, of all of them which changed."""
+    client = service.client()
+
+    async def story() -> None:
+        one, every = Reader(service, client), Reader(service, client)
+        assert await one.open(f"/rollouts/{PARTITION}?watch") == 200
+        assert await every.open("/rollouts?watch=true") == 200
+        assert (await every.event())["event"] == "reset"
+        ask(service, Verb.PAUSE)
+        assert (await one.event())["event"] == "entry"
+        assert (await every.event())["event"] == "changed"
 
     run(service, monkeypatch, story)
 

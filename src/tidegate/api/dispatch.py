@@ -125,7 +125,10 @@ class Api:
         return self._problem(request, RequestError(404, "no-route", "No such route", detail))
 
     def _asking(self, question: QuestionRoute) -> Callable[[Request], Any]:
-        async def answer(request: Request) -> Response:
+        async def answer(request: Request) -> Response | EventStream:
+            if question.verb in _WATCHED and "watch" in request.query_params:
+                named = "name" in request.path_params
+                return await (self._watching if named else self._changing)(request)
             try:
                 caller = await self._allowed(request, question.right, "read")
                 query = _query(request, question.query)
@@ -246,6 +249,8 @@ def _is_long(question: QuestionRoute, query: RouteQuery) -> bool:
     return question.long or (isinstance(query, MomentQuery) and bool(query.at))
 
 
+# Questions that are watched with ?watch: one rollout as /watch/NAME has it, all as /changes has.
+_WATCHED = frozenset(("status", "rollouts", "why", "targets", "cells", "journal"))
 _EVERY = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
 
 
