@@ -165,6 +165,8 @@ class MemoryForge(PipelineRequests):
         shelf.forge = self
         self.kept: dict[int, _Kept] = {}
         self.acts: list[str] = []
+        # Requests of the existing manager.
+        self.others: tuple[SeenRequest, ...] = ()
         # How many calls fail from now on.
         self.failing = 0
 
@@ -176,14 +178,14 @@ class MemoryForge(PipelineRequests):
             if not each.open and not each.merged
         ]
         return RequestsSeen(
-            requests=tuple(each.request for each in self.kept.values() if each.open),
+            requests=(*(e.request for e in self.kept.values() if e.open), *self.others),
             failed=failed_batches(closed),
             declined=declined_requests(closed),
         )
 
     async def read(self, reading: PipelineReading, known: Iterable[int]) -> RequestsSeen:
         """The same."""
-        assert set(known) <= self.kept.keys()
+        assert set(known) <= self.kept.keys() | {each.number for each in self.others}
         assert reading.pipeline.name == self._shelf.pipeline.name
         return self.seen()
 

@@ -10,7 +10,12 @@ from tidegate.kinds.promotions.core.channels.journal.facts import (
 )
 from tidegate.kinds.promotions.core.channels.model import ShardRuns
 from tidegate.kinds.promotions.core.channels.pipeline import EvidenceRule, Pipeline, TrustRule
-from tidegate.kinds.promotions.core.requests.model import ChecksResult
+from tidegate.kinds.promotions.core.requests.model import (
+    ChecksResult,
+    HeldPromotion,
+    RequestOrigin,
+    SeenRequest,
+)
 
 STAGE = publisher("stage", "payments")
 
@@ -230,3 +235,36 @@ def test_the_state_survives_being_kept() -> None:
     stage.round(3)
     state = stage.state()
     assert stage.rules.decode(stage.rules.encode(state)) == state
+
+
+def existing(number: int, *channels: str) -> SeenRequest:
+    """An open merge request of the existing manager."""
+    return SeenRequest(
+        number=number,
+        url=f"https://git.example.com/!{number}",
+        branch=f"sapm-{number}",
+        holds=(HeldPromotion(channels, "0" * 32),),
+        origin=RequestOrigin.EXISTING,
+    )
+
+
+def test_shadow_compares_with_the_merge_requests_of_the_existing_manager() -> None:
+    """What only it wanted says what kept us; where it was never seen, there is nothing."""
+    stage = Stage(shelf(), mode=Mode.OBSERVE)
+    assert stage.forge is not None
+    stage.round(2)
+    none = stage.rules.shadow(stage.store.read(PARTITION), lambda _names, _at: {})
+    assert none is None
+    stage.forge.others = (existing(7, "payments"),)
+    stage.round(2)
+    found = stage.rules.shadow(stage.store.read(PARTITION), lambda _names, _at: {})
+    assert found is not None
+    (one,) = found.differ
+    assert (one.target, one.ours_at) == ("payments", None)
+    assert "was not seen to deploy" in one.why
+    stage.deployed(NEW)
+    stage.round(2)
+    found = stage.rules.shadow(stage.store.read(PARTITION), lambda _names, _at: {})
+    assert found is not None
+    assert found.differ == ()
+    assert len(found.decisions) == 1

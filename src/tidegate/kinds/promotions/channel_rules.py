@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from tidegate.engine.kind import PlanRecord, Task, UnderWay
+from tidegate.engine.kind import OthersThen, PlanRecord, Task, UnderWay
 from tidegate.engine.plain.rules import PlainRules, PlainWorld, digest_of, stands_of
 from tidegate.engine.plain.state import PlainState, PlainTask, PlanMade, tried_at
 from tidegate.explain.notice import DueNotices
@@ -23,9 +23,11 @@ from tidegate.journal.chain import JournalEntry
 from tidegate.journal.fact import Fact, Mode
 from tidegate.journal.facts import Asked, Bound, Verb
 from tidegate.journal.keys import task_key
+from tidegate.journal.shadow import Shadowed
 from tidegate.kinds.promotions.core.channels.explain.notices import pipeline_notices
 from tidegate.kinds.promotions.core.channels.explain.view import pipeline_view
 from tidegate.kinds.promotions.core.channels.journal.facts import PIPELINE_FACTS
+from tidegate.kinds.promotions.core.channels.journal.shadow import ShadowBook
 from tidegate.kinds.promotions.core.channels.journal.state import PipelineKnown, take
 from tidegate.kinds.promotions.core.channels.journal.world import channel_world, labels_of
 from tidegate.kinds.promotions.core.channels.pipeline import KIND
@@ -233,6 +235,18 @@ class ChannelRules(PlainRules[PipelineState]):
         from tidegate.kinds.promotions.app.pipelines.dates import pipeline_dates
 
         return pipeline_dates(partition, world.inner, now, pace, target)
+
+    def shadow(self, entries: Iterable[JournalEntry], _others_then: OthersThen) -> Shadowed | None:
+        """What is decided after every fact, beside the existing manager's merge requests."""
+        state, book = self.empty(), ShadowBook()
+        for entry in entries:
+            fact = entry.fact()
+            state = self.fold(state, entry.at, fact, entry.actor)
+            if isinstance(fact, (PlanMade, *PIPELINE_FACTS)):
+                world = self.world(state, state.brakes or Brakes(), entry.at, None)
+                if world is not None:
+                    book.take(world.inner, self.decide(world, entry.at), entry.at)
+        return book.shadowed()
 
 
 def _ask(state: PipelineState, fact: Asked) -> None:
