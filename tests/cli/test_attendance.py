@@ -68,6 +68,7 @@ def test_a_dead_worker_does_not_make_a_target_fail(dead: Path) -> None:
     assert gone, "it did not give its lease back"
     said = tidegate(dead, "status").stdout
     assert f"no worker is running (gone: {gone}), nothing is acted on: {PARTITION}" in said
+    assert said.endswith("Action required: 1 rollout without a worker\n")
 
 
 def test_dates_of_a_dead_worker_say_so(dead: Path) -> None:
@@ -91,7 +92,7 @@ def test_what_people_ask_since_is_shown(dead: Path) -> None:
     """A hold after the last look binds whatever starts next."""
     tidegate(dead, "hold", "add", "inc", "--everything", "--reason", "r", "--yes")
     assert "hold inc: r" in tidegate(dead, "why", "b").stdout
-    assert "Action required: 1 hold" in tidegate(dead, "status").stdout
+    assert "Action required: 1 rollout without a worker, 1 hold" in tidegate(dead, "status").stdout
 
 
 def test_a_worker_that_sees_nothing_is_in_action_required(tmp_path: Path) -> None:

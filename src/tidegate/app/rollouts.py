@@ -51,6 +51,8 @@ def status(journals: Journals) -> StatusReport:
             needs["mistakes in labels"] += len(view.needs.mistakes)
         if one.worker.leader is not None and one.worker.stale:
             needs["rollouts that cannot be read"] += 1
+        if one.worker.gone and (one.counts["moving"] or one.counts["waiting"]):
+            needs["rollouts without a worker"] += 1
     for worker in journals.unseen:
         workers.append(worker)
         kinds.setdefault(kind_word(worker.partition), Counter()).update({"rollouts": 1})
