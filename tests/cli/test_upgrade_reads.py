@@ -471,3 +471,27 @@ def test_an_organisation_that_is_not_there_is_an_error(
     found = run(*words, *as_tenant(manager, EVERYTHING, "--org", "o-paymnets"))
     assert found.exit_code == 2, found.output
     assert '--org: no organisation "o-paymnets"' in found.stderr
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("get", "clusters"),
+        ("upgrades", "status"),
+        ("why", "cluster/maps-1"),
+        ("when", "cluster/maps-1"),
+    ],
+)
+def test_a_source_that_a_flag_names_wins_over_a_variable(
+    words: tuple[str, ...], manager: Managed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An operator who tried the commands of owners still has their variables."""
+    monkeypatch.setenv("TIDEGATE_OCM_URL", manager.url)
+    monkeypatch.setenv("OCM_TOKEN", PAYMENTS)
+    found = run(*words, "--upgrades", served(manager), "--now", NOW)
+    assert found.exit_code == 0, found.output
+    assert "maps-1" in found.stdout
+    assert "belongs to no organisation" not in found.stderr
+    recorded = run(*words, "--recorded", "--database", "none.db", "--now", NOW)
+    assert recorded.exit_code == 2, recorded.output
+    assert "none.db" in recorded.stderr

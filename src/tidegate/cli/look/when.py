@@ -23,7 +23,12 @@ from tidegate.kinds.upgrades.app.forecast import (
 )
 from tidegate.kinds.upgrades.app.read.document import is_world
 from tidegate.kinds.upgrades.app.read.world import FleetReading
-from tidegate.kinds.upgrades.cli.source.flags import SETTINGS, WorldQuery, source_flags
+from tidegate.kinds.upgrades.cli.source.flags import (
+    SETTINGS,
+    WorldQuery,
+    named_source,
+    source_flags,
+)
 from tidegate.kinds.upgrades.cli.source.names import fleet_of
 from tidegate.kinds.upgrades.cli.text.answer import finish
 from tidegate.kinds.upgrades.cli.when import print_forecast
@@ -94,7 +99,8 @@ def when(
     With --set, --freeze or --hold, nothing is written: the dates of a rollout are shown as things
     are, and as they would be. `tidegate upgrades what-if` does so for labels of clusters.
     """
-    asked = WorldQuery(settings=merged.settings(), **flags)
+    settings = named_source(merged, recorded=flags["recorded"])
+    asked = WorldQuery(settings=settings, **flags)
     pace = DatePace(
         apply_time=duration("--apply-time", apply_time),
         pool_time=duration("--pool-time", pool_time),

@@ -25,6 +25,7 @@ from tidegate.kinds.upgrades.cli.source.flags import (
     SETTINGS,
     WorldQuery,
     mode_option,
+    named_source,
     source_flags,
 )
 from tidegate.kinds.upgrades.cli.source.names import fleet_of
@@ -85,7 +86,7 @@ def why(
     reads stdin) with groups, strategy, statuses, and `now`, the moment it was taken; or a world of
     upgrades. TARGET is one cluster in it.
     """
-    settings = merged.settings()
+    settings = named_source(merged, recorded=flags["recorded"])
     asked = WorldQuery(settings=settings, at=at, **flags)
     colour = wants_colour(settings.color)
     if then:

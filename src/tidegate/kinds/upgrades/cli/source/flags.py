@@ -42,6 +42,16 @@ class WorldQuery(msgspec.Struct, frozen=True, kw_only=True):
         return bool(self.world or self.settings.ocm_url or self.settings.ocm_token)
 
 
+def named_source(merged: Merged, *, recorded: bool) -> Settings:
+    """Settings in which a source that a flag names wins over one that a variable or file does."""
+    own = {"ocm.url": "ocm_url", "ocm.token": "ocm_token"}
+    settings = merged.settings()
+    flagged = {name for name, origin in merged.origins.items() if origin.place == "flag"}
+    if flagged & own.keys() or not (recorded or "upgrades" in flagged):
+        return settings
+    return msgspec.structs.replace(settings, **dict.fromkeys(own.values(), ""))
+
+
 def source_options(*more: str) -> Callable[[Function], Function]:
     """The flags and settings; the command is handed all of them as `query`."""
 
@@ -51,7 +61,8 @@ def source_options(*more: str) -> Callable[[Function], Function]:
             chosen = {field: kwargs.pop(field) for field in FLAGS}
             for warning in merged.warnings:
                 click.echo(f"warning: {warning}", err=True)
-            return function(query=WorldQuery(settings=merged.settings(), **chosen), **kwargs)
+            settings = named_source(merged, recorded=chosen["recorded"])
+            return function(query=WorldQuery(settings=settings, **chosen), **kwargs)
 
         flagged: Function = settings_options(*dict.fromkeys((*SETTINGS, *more)))(command)
         return source_flags(flagged)
