@@ -137,6 +137,28 @@ def test_a_failed_batch_is_halved_until_its_culprit_is_alone(tmp_path: Path) -> 
     play(tmp_path, story)
 
 
+def test_a_batch_that_grew_is_halved_down_to_what_it_began_with(tmp_path: Path) -> None:
+    """The half is what its branch was named by: that a larger batch failed there is no refusal."""
+
+    async def story(scene: Scene) -> None:
+        scene.worker.versions = {"ants": scene.second}
+        await scene.worker.settle()
+        scene.worker.versions = {"ants": scene.second, "bees": scene.second}
+        await scene.worker.settle()
+        (grown,) = await scene.forge.find()
+        await scene.check(bad=("bees",))
+        await scene.worker.settle()
+        held = await held_by(scene.forge)
+        assert set(held) == {"ants-stage", "bees-stage"}
+        assert grown.number not in (held["ants-stage"] + held["bees-stage"])
+        await scene.check(bad=("bees",))
+        await scene.merge_good()
+        assert scene.version_of("ants") == scene.second
+        assert said(await scene.worker.settle()) == {"CulpritFound"}
+
+    play(tmp_path, story)
+
+
 def test_work_of_a_person_is_left_and_said(tmp_path: Path) -> None:
     """Even when it is outdated: nothing else is offered for its channels."""
 

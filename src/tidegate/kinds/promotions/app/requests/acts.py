@@ -77,7 +77,7 @@ async def carry_out_act(
     if act.verb is RequestVerb.OPEN:
         branch = branch_of(offers.pipeline, act.key)
         await _check_free(ports.bundle, forge, offers.pipeline, branch, promotions)
-        before = await _closed_before(forge, branch)
+        before = await _closed_before(forge, branch, act)
         if before is not None:
             return RequestResult(verb=act.verb, branch=branch, closed_before=before)
         return await _offer(ports, forge, offers, act, branch)
@@ -110,8 +110,11 @@ async def _check_free(
             raise StaleError(f"!{request.number} holds one of these promotions")
 
 
-async def _closed_before(forge: Forge, branch: str) -> ClosedRequest | None:
-    """A request of the same content that a person closed, or that failed its check."""
+async def _closed_before(forge: Forge, branch: str, act: RequestAct) -> ClosedRequest | None:
+    """A request of the same contents that a person closed, or that failed its check.
+
+    One that failed with more is another batch: it grew on this branch, and this is a half of it.
+    """
     found = next(iter(await forge.find(source=branch, state=None)), None)
     if found is None or found.state is not RequestState.CLOSED:
         return None
@@ -119,7 +122,9 @@ async def _closed_before(forge: Forge, branch: str) -> ClosedRequest | None:
         data = read_block(found.description)
     except DataBlockError:
         return None
-    if data.closed not in (None, CloseCause.FAILED):
+    asked, before = set(act.holds), set(data.holds)
+    is_it = asked <= before if data.closed is None else asked == before
+    if data.closed not in (None, CloseCause.FAILED) or not is_it:
         return None
     whole = await forge.get(found.number) or found
     return ClosedRequest(found.number, data, whole.ended_by)
