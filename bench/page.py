@@ -207,7 +207,7 @@ def _why_ms(page: "Page") -> float:
 def _renderer_percent(
     browser: "Browser", page: "Page", service: "PageService", seconds: float
 ) -> float:
-    """CPU of the busiest renderer while targets change."""
+    """CPU of the renderers while targets change."""
     ended = threading.Event()
     writer = threading.Thread(target=_change, args=(service, ended))
     writer.start()
@@ -216,16 +216,18 @@ def _renderer_percent(
         before, began = _cpu_s(browser), time.monotonic()
         page.wait_for_timeout(1000 * seconds)
         took_s = time.monotonic() - began
-        return 100 * (_cpu_s(browser) - before) / took_s
+        spent_s = sum(cpu_s - before.get(each, 0.0) for each, cpu_s in _cpu_s(browser).items())
+        return 100 * spent_s / took_s
     finally:
         ended.set()
         writer.join(PATIENCE_S)
 
 
-def _cpu_s(browser: "Browser") -> float:
+def _cpu_s(browser: "Browser") -> dict[int, float]:
+    """CPU of every renderer so far, by its process."""
     found = browser.new_browser_cdp_session().send("SystemInfo.getProcessInfo")
     every = (each for each in found["processInfo"] if each["type"] == "renderer")
-    return max(float(each["cpuTime"]) for each in every)
+    return {int(each["id"]): float(each["cpuTime"]) for each in every}
 
 
 def _change(service: "PageService", ended: threading.Event) -> None:
