@@ -407,6 +407,23 @@ def test_sectors_with_clusters_are_not_removed(owner: Owner, args: list[str], sa
     assert says in owner.refused("sectors", *args, text="[]")
 
 
+@pytest.mark.parametrize(
+    "args",
+    [
+        ("version-blocks", "add", ""),
+        ("version-blocks", "add", r"^4\.16\.6$", " "),
+        ("version-blocks", "remove", ""),
+        ("inheritance", "add", "--inherit", ""),
+        ("inheritance", "add", "--inherit", "o-maps", "--publish", " "),
+        ("inheritance", "remove", "--publish", ""),
+        ("gates", "approve", ""),
+    ],
+)
+def test_an_item_that_is_empty_is_refused(owner: Owner, args: tuple[str, ...]) -> None:
+    """A variable that is not set is not what is meant."""
+    assert "is empty; write what is meant" in owner.refused("upgrades", *args)
+
+
 def test_version_blocks_tell_what_they_hit(owner: Owner) -> None:
     """Before they are written; others stay."""
     result = owner.run("version-blocks", "add", r"^4\.16\.4$")

@@ -6,7 +6,7 @@ import click
 
 from tidegate.cli.main import FAILURE
 from tidegate.cli.output import FORMATS, emit, terminal_width
-from tidegate.cli.shape import Command, LazyGroup
+from tidegate.cli.shape import Act, Command, LazyGroup
 from tidegate.kinds.upgrades.app.owners.changes import LabelPlan, organisation_change
 from tidegate.kinds.upgrades.app.owners.organisation import listed_items
 from tidegate.kinds.upgrades.app.owners.version_gates import (
@@ -92,7 +92,7 @@ async def _read(access: OwnerAccess, names: tuple[str, ...], later_too: bool) ->
 
 
 @click.command(
-    cls=Command,
+    cls=Act,
     examples="""
     tidegate upgrades gates approve ocp sts                all clusters that say nothing themselves
     tidegate upgrades gates approve none                   agree to nothing by itself

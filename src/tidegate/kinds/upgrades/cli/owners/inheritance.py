@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tidegate.cli.output import FORMATS, emit, terminal_width
-from tidegate.cli.shape import Command, LazyGroup
+from tidegate.cli.shape import Act, Command, LazyGroup
 from tidegate.documents.files import read_as
 from tidegate.kinds.upgrades.app.owners.inheritance import (
     add_inheritance,
@@ -97,9 +97,7 @@ def sides(function: Function) -> Function:
     return function
 
 
-@click.command(
-    cls=Command, examples="tidegate upgrades inheritance add --inherit o-stage --dry-run"
-)
+@click.command(cls=Act, examples="tidegate upgrades inheritance add --inherit o-stage --dry-run")
 @sides
 @write_options
 @owner_options
@@ -111,7 +109,7 @@ def add(
     change_labels(access, lambda found: add_inheritance(found, more), options)
 
 
-@click.command(cls=Command, examples="tidegate upgrades inheritance remove --publish o-old")
+@click.command(cls=Act, examples="tidegate upgrades inheritance remove --publish o-old")
 @sides
 @write_options
 @owner_options

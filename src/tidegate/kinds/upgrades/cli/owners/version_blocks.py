@@ -5,7 +5,7 @@ import asyncio
 import click
 
 from tidegate.cli.output import FORMATS, emit, terminal_width
-from tidegate.cli.shape import Command, LazyGroup
+from tidegate.cli.shape import Act, Command, LazyGroup
 from tidegate.documents.files import read_as
 from tidegate.kinds.upgrades.app.owners.version_blocks import (
     list_version_blocks,
@@ -70,7 +70,7 @@ def get(access: OwnerAccess, output: str) -> None:
 
 
 @click.command(
-    cls=Command,
+    cls=Act,
     examples=r"""
     tidegate upgrades version-blocks add '^4\.16\.5$'
     tidegate upgrades version-blocks add --dry-run -- '^4\.17\.' '-rc\.'
@@ -92,7 +92,7 @@ def add(access: OwnerAccess, patterns: tuple[str, ...], options: WriteOptions) -
     )
 
 
-@click.command(cls=Command, examples=r"tidegate upgrades version-blocks remove '^4\.16\.5$'")
+@click.command(cls=Act, examples=r"tidegate upgrades version-blocks remove '^4\.16\.5$'")
 @click.argument("patterns", metavar="PATTERN...", nargs=-1, required=True)
 @write_options
 @owner_options
