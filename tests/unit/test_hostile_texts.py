@@ -167,3 +167,22 @@ def test_every_decoder_of_json_is_made_in_one_place() -> None:
         if needle in path.read_text(encoding="utf-8")
     ]
     assert not wrong
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("freeze", "add", "x", "--everything", "--reason", "r", "--create", "--yes", "--ics"),
+        ("status", "--config"),
+        ("upgrades", "status", "--upgrades"),
+        ("why",),
+    ],
+)
+def test_a_file_without_an_end_is_refused(
+    command: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A device or a pipe that never ends is not read for ever: it is too long, and named."""
+    monkeypatch.chdir(tmp_path)
+    done = CliRunner().invoke(cli, [*command, "/dev/zero"])
+    assert done.exit_code == 2, done.output
+    assert f"longer than {TEXT_BYTES_MAX} bytes" in done.output

@@ -1,5 +1,6 @@
 """Documents from files or stdin: YAML read strictly, JSON as it is, problems with their line."""
 
+import errno
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -55,19 +56,34 @@ def read_document(path: str) -> "YamlDocument":
 def files_beside(path: str) -> Callable[[str], str]:
     """Reads the files a document names, seen from where the document stands."""
     folder = Path() if path == "-" else Path(path).parent
-    return lambda name: (folder / name).read_text(encoding="utf-8")
+    return lambda name: bounded_text(folder / name)
+
+
+def bounded_text(path: Path) -> str:
+    """A text of a file that is not endless; OSError or UnicodeDecodeError: it cannot be read."""
+    return bounded_bytes(str(path)).decode("utf-8")
+
+
+def bounded_bytes(path: str) -> bytes:
+    """A file that is not endless (`-`: stdin); OSError: it cannot be read, or is too long."""
+    if path == "-":
+        return _limited(sys.stdin.buffer, "stdin")
+    with Path(path).open("rb") as file:
+        return _limited(file, path)
 
 
 def _bytes(path: str) -> bytes:
     try:
-        if path == "-":
-            return _limited(sys.stdin.buffer, "stdin")
-        with Path(path).open("rb") as file:
-            return _limited(file, path)
+        return bounded_bytes(path)
     except FileNotFoundError:
         raise UserError((Problem("", "no such file"),), where=path) from None
     except IsADirectoryError:
         raise UserError((Problem("", "a directory", "name a file in it"),), where=path) from None
+    except OSError as error:
+        if error.errno != errno.EFBIG:
+            raise
+        problem = Problem("", error.strerror or "", "split it")
+        raise UserError((problem,), where=error.filename) from None
 
 
 def _limited(file: BinaryIO, name: str) -> bytes:
@@ -75,9 +91,7 @@ def _limited(file: BinaryIO, name: str) -> bytes:
 
     found = file.read(TEXT_BYTES_MAX + 1)
     if len(found) > TEXT_BYTES_MAX:
-        raise UserError(
-            (Problem("", f"longer than {TEXT_BYTES_MAX} bytes", "split it"),), where=name
-        )
+        raise OSError(errno.EFBIG, f"longer than {TEXT_BYTES_MAX} bytes", name)
     return found
 
 

@@ -7,6 +7,7 @@ holds everything. A file of the bundle that cannot be read holds everything too.
 from pathlib import Path
 from typing import Any
 
+from tidegate.documents.files import bounded_text
 from tidegate.documents.strict_yaml import read_yaml
 from tidegate.engine.brakes.source import Written
 from tidegate.model.errors import UserError
@@ -46,7 +47,7 @@ class BrakeFile:
         if isinstance(seen, str):
             return (Written(origin, problem=f"the file is {seen}"),)
         try:
-            text = self._path.read_text(encoding="utf-8")
+            text = bounded_text(self._path)
             if not text.strip():
                 if self._must_exist:
                     return ()
@@ -61,7 +62,7 @@ class BrakeFile:
         return (Written(origin, document, self._beside),)
 
     def _beside(self, name: str) -> str:
-        return (self._path.parent / name).read_text(encoding="utf-8")
+        return bounded_text(self._path.parent / name)
 
 
 def _emergency(path: Path) -> dict[str, Any]:

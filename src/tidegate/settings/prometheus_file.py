@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from tidegate.documents.files import bounded_text
 from tidegate.documents.reader import Reader
 from tidegate.documents.strict_yaml import read_yaml
 from tidegate.model.errors import UserError
@@ -12,7 +13,7 @@ from tidegate.prometheus.server import PrometheusServer, read_server
 def read_servers(path: Path) -> list[PrometheusServer]:
     """The servers of one file; UserError lists all that is wrong with it, each with its line."""
     try:
-        text = path.read_text(encoding="utf-8")
+        text = bounded_text(path)
     except (OSError, UnicodeDecodeError) as error:
         what = getattr(error, "strerror", None) or "not UTF-8"
         problem = Problem("", what, "name a file with servers: [{name, url}]")

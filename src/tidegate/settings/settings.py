@@ -13,6 +13,7 @@ from pathlib import Path
 
 import msgspec
 
+from tidegate.documents.files import bounded_text
 from tidegate.model.errors import UserError
 from tidegate.model.problem import Problem, Problems, nearest
 from tidegate.model.time import Duration, parse_duration
@@ -205,7 +206,7 @@ def revealed(secret: str, env: Mapping[str, str], where: str) -> str:
 def _contents(path: str) -> tuple[str, str]:
     """What a file holds, and what is wrong if that is nothing."""
     try:
-        return Path(path).read_text(encoding="utf-8"), f"File {path} is empty"
+        return bounded_text(Path(path)), f"File {path} is empty"
     except OSError as error:
         return "", f"File {path} cannot be read: {error.strerror or error}"
     except UnicodeDecodeError:
@@ -285,7 +286,7 @@ def _file(name: str, path: Path, problems: list[Problem]) -> SettingSource:
     read = SettingsReading({}, ())
     where: Callable[[str], str] = str
     try:
-        document = read_yaml(str(path), path.read_text(encoding="utf-8"))
+        document = read_yaml(str(path), bounded_text(path))
         read, where = read_settings(document.data, Problems()), document.where
     except UserError as error:
         prefix = f"{error.where}: " if error.where else ""

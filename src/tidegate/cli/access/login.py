@@ -21,6 +21,7 @@ from tidegate.cli.answers.contexts import (
 )
 from tidegate.cli.output import terminal_width
 from tidegate.cli.shape import Command, LazyGroup
+from tidegate.documents.files import bounded_text
 from tidegate.explain.table import layout
 from tidegate.model.errors import TidegateError
 
@@ -64,7 +65,7 @@ def login(
         raise click.UsageError("--device is for a service whose callers log in by an issuer")
     if token_file is not None:
         try:
-            token = token_file.read_text(encoding="utf-8").strip()
+            token = bounded_text(token_file).strip()
         except OSError as error:
             raise click.UsageError(f"--token-file {token_file}: {error.strerror}") from None
     elif issued is None:

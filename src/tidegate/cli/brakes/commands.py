@@ -28,11 +28,20 @@ from tidegate.cli.live import whoami
 from tidegate.cli.moment import ahead
 from tidegate.cli.render.worker_text import tell_unattended
 from tidegate.cli.shape import Act, LazyGroup
+from tidegate.documents.files import bounded_text
 from tidegate.model.target import bare
 from tidegate.model.time import format_instant
 from tidegate.wiring import clock
 
 _EXPIRES = "--expires"
+
+
+def _calendar(path: Path) -> str:
+    try:
+        return bounded_text(path)
+    except (OSError, UnicodeDecodeError) as error:
+        what = (getattr(error, "strerror", None) or "not UTF-8").lower()
+        raise click.UsageError(f"--ics {path}: {what}; name a calendar file") from None
 
 
 @click.command(
@@ -119,7 +128,7 @@ def add_freeze(name: str, expires: str | None, **rest: Any) -> None:
         end=rest["end"],
         rrule=rest["rrule"],
         time_zone=rest["time_zone"],
-        ics=None if rest["ics"] is None else rest["ics"].read_text(encoding="utf-8"),
+        ics=None if rest["ics"] is None else _calendar(rest["ics"]),
         finish_before=rest["finish_before"],
     )
     ends = end_of(_EXPIRES, expires)

@@ -1,6 +1,5 @@
 """`tidegate soak`: what versions have soaked, imported from elsewhere and exported."""
 
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ from tidegate.cli.output import emit_file
 from tidegate.cli.prompt import ALWAYS, FREE
 from tidegate.cli.setting_options import database_option
 from tidegate.cli.shape import Act, Command, LazyGroup
+from tidegate.documents.files import bounded_bytes
 from tidegate.kinds.upgrades.app.soak import (
     ImportedSoak,
     check_soak,
@@ -142,8 +142,7 @@ def _documents(source: str, org: str | None) -> dict[str, Any]:
 
 def _read(file: str) -> Any:
     try:
-        raw = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
-        value = decode_json(raw)
+        value = decode_json(bounded_bytes(file))
     except (OSError, msgspec.DecodeError) as error:
         what = getattr(error, "strerror", None) or str(error)
         raise UserError((Problem(file, what.lower(), "name a JSON file"),)) from None

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import msgspec
 
+from tidegate.documents.files import bounded_text
 from tidegate.documents.reader import Reader
 from tidegate.documents.strict_yaml import YamlDocument, read_yaml
 from tidegate.kinds.upgrades.core.labels.bundled import Bundled
@@ -58,7 +59,7 @@ def _bundle_beside(path: Path, data: object) -> str | None:
 
 def _document(path: Path) -> YamlDocument:
     try:
-        text = path.read_text(encoding="utf-8")
+        text = bounded_text(path)
     except (OSError, UnicodeDecodeError) as error:
         what = (getattr(error, "strerror", None) or "not UTF-8").lower()
         remedy = "name a file with environments and organizations"

@@ -5,7 +5,6 @@ import os
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -15,6 +14,7 @@ from tidegate import wiring
 from tidegate.cli.moment import point
 from tidegate.cli.render.progress import Progress, Waiting
 from tidegate.cli.worker.options import brake_book
+from tidegate.documents.files import bounded_bytes
 from tidegate.kinds.upgrades.app.read.journal import UpgradeJournal, read_recorded
 from tidegate.kinds.upgrades.app.read.soak import ReadMoment
 from tidegate.kinds.upgrades.app.read.world import FleetReading
@@ -159,7 +159,7 @@ def _raw(place: str) -> bytes:
         with Waiting(f"fetching {place}"):
             return asyncio.run(wiring.published(place))
     try:
-        return Path(place).read_bytes()
+        return bounded_bytes(place)
     except OSError as error:
         why = (error.strerror or str(error)).lower()
         raise click.UsageError(f"--soak {place}: {why}") from None
