@@ -88,7 +88,7 @@ def test_a_failure_quarantines_and_only_the_role_lifts_it(service: Service) -> N
     client = service.client(Role.OPERATOR)
     found = client.post(f"/deployed/{PARTITION}", BAD, if_match="*")
     assert found.json["quarantines"] is True
-    assert "VersionQuarantined" in why(service)
+    assert "PromotionQuarantined" in why(service)
     lift = {"reason": "the node was full", "version": NEW[:7]}
     path = f"/lift-quarantine/{PARTITION}"
     refused = service.client(Role.APPROVER).post(path, lift, if_match="*")
@@ -97,7 +97,7 @@ def test_a_failure_quarantines_and_only_the_role_lifts_it(service: Service) -> N
     lifted = client.post(path, lift, if_match="*")
     assert (lifted.status, lifted.json["version"]) == (200, NEW)
     assert lifted.json["why"] == "probe failed"
-    assert "VersionQuarantined" not in why(service)
+    assert "PromotionQuarantined" not in why(service)
     assert client.post(path, lift, if_match="*").status == 404
 
 

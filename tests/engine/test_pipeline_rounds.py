@@ -92,7 +92,7 @@ def test_a_failed_version_is_quarantined_until_a_person_lifts_it() -> None:
     prod = next(iter(stage.shelf.subscribers))
     webhook(stage, NEW, prod, good=False)
     stage.round(2)
-    assert stage.reasons("prod-eu") == ["VersionQuarantined"]
+    assert stage.reasons("prod-eu") == ["PromotionQuarantined"]
     assert stage.states()["prod-eu"] == "Failed"
     assert PARTITION in stage.view().partition
     stage.say(QuarantineLifted(version=NEW, reason="the node was full"))
@@ -106,7 +106,7 @@ def test_a_newer_version_goes_on_though_an_older_one_is_quarantined() -> None:
     assert stage.forge is not None
     stage.deployed(NEW, good=False)
     stage.round(2)
-    assert "VersionQuarantined" in stage.reasons("prod")
+    assert "PromotionQuarantined" in stage.reasons("prod")
     stage.shelf.release(NEWER)
     stage.later(HOUR)
     stage.deployed(NEWER)
@@ -181,7 +181,7 @@ def test_an_open_request_is_closed_once_a_gate_shuts() -> None:
     stage.deployed(NEW, good=False)
     stage.round(3)
     assert stage.forge.open_numbers() == []
-    assert "VersionQuarantined" in stage.reasons("prod")
+    assert "PromotionQuarantined" in stage.reasons("prod")
 
 
 def test_a_forge_that_fails_is_asked_again_under_the_same_key() -> None:

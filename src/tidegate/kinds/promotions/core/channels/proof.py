@@ -86,7 +86,7 @@ def quarantine_verdict(world: ChannelWorld, version: str | None) -> Verdict:
     if found is None:
         return verdict(ChannelReason.NotQuarantined)
     return verdict(
-        ChannelReason.VersionQuarantined,
+        ChannelReason.PromotionQuarantined,
         short(found.version),
         found.target,
         found.at,

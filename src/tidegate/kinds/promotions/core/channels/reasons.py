@@ -248,7 +248,7 @@ class ChannelReason(Reason):
         "it is reported good, or a newer version",
     )
     NotQuarantined = Entry(Gate.BLOCK, _PASS, "it failed in no environment")
-    VersionQuarantined = Entry(
+    PromotionQuarantined = Entry(
         Gate.BLOCK,
         _STOP,
         "{version} is quarantined: it failed on {target} at {at}: {why}",

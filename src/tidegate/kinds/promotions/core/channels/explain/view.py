@@ -21,7 +21,7 @@ from tidegate.model.verdict import all_pass
 _STATES: dict[Reason, str] = {
     ProgressReason.Done: "Done",
     RequestReason.CulpritFound: "Failed",
-    ChannelReason.VersionQuarantined: "Failed",
+    ChannelReason.PromotionQuarantined: "Failed",
     RequestReason.RequestUnchecked: "Updating",
     RequestReason.RequestChecking: "Updating",
     RequestReason.RequestChecked: "Updating",
