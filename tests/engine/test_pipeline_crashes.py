@@ -21,7 +21,7 @@ from tidegate.kinds.promotions.core.requests.model import CloseCause
 # Calls that change something outside: between two of them, dying is the same anywhere.
 WRITES = frozenset(("commit", "push", "open", "update", "comment", "label", "decline"))
 BAD = "dogs"
-STEP = sized(9, 4, 1)
+STEP = sized(13, 11, 1)
 
 
 class BrittleWrites:
