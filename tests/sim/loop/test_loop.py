@@ -27,12 +27,12 @@ SEEDS_A_CHUNK = 1_000
 
 @pytest.mark.parametrize("half", [CHOSEN[::2], CHOSEN[1::2]], ids=["even", "odd"])
 def test_the_chosen_stories_keep_their_promises(half: tuple[int, ...]) -> None:
-    """Most faults are met in each half of them; a change of the rules moves stories."""
+    """Whatever is known to happen, happens in each half of them."""
     seen: Counter[str] = Counter()
     for seed in half:
         seen += live_through(seed).seen
     missing = [one.value for one in CallFault if not seen[f"fault: {one.value}"]]
-    assert len(missing) <= len(CallFault) // 3, f"these faults are not met any more: {missing}"
+    assert not missing, f"these faults are not met any more: {missing}"
 
 
 @pytest.mark.parametrize("chunk", range(1, CHUNKS + 1))
