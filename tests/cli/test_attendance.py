@@ -59,6 +59,7 @@ def test_a_dead_worker_does_not_make_a_target_fail(dead: Path) -> None:
         assert "retry" not in said, args
         assert "no worker is running" in said, args
         assert "2h ago" in said, args
+        assert "(in " not in done.stdout, "a moment that is past is not ahead"
     counts = json.loads(tidegate(dead, "status", "-o", "json").stdout)
     assert counts["kinds"]["simulated"]["failed"] == 0
     assert counts["needs"]["failures"] == 0

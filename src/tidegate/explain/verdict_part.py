@@ -72,8 +72,8 @@ def first_shut_part(parts: Sequence[VerdictPart]) -> VerdictPart | None:
     return min(shut, key=lambda each: _FIRST[each.outcome], default=None)
 
 
-def part_lines(parts: Sequence[VerdictPart], now: Instant) -> list[str]:
-    """What every gate says, those that are shut first."""
+def part_lines(parts: Sequence[VerdictPart], now: Instant | None) -> list[str]:
+    """What every gate says, those that are shut first; without a now, moments have no distance."""
     ordered = sorted(parts, key=lambda each: _FIRST[each.outcome])
     size = max((len(each.gate) for each in ordered), default=0)
     return [
@@ -83,15 +83,15 @@ def part_lines(parts: Sequence[VerdictPart], now: Instant) -> list[str]:
     ]
 
 
-def _gate(part: VerdictPart, now: Instant, size: int, last: bool) -> list[str]:
+def _gate(part: VerdictPart, now: Instant | None, size: int, last: bool) -> list[str]:
     stem, rest = ("└─", "  ") if last else ("├─", "│ ")
     lines = [f"{stem} {part.mark} {part.gate.ljust(size)}  {part.message}"]
     indent = f"{rest}   {' ' * size}  "
     if part.until:
         about = "about " if part.estimate else ""
         until = parse_instant(part.until)
-        left = format_age(until - now)
-        lines.append(f"{indent}until {about}{format_second(until)} (in {left})")
+        left = "" if now is None else f" (in {format_age(until - now)})"
+        lines.append(f"{indent}until {about}{format_second(until)}{left}")
     if part.opens:
         lines.append(f"{indent}opens: {part.opens}")
     return lines

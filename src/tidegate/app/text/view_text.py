@@ -93,12 +93,14 @@ def target_tree(row: TargetDoc, now: Instant, worker: PartitionWorker | None = N
     if row.starts:
         parts.append(start_words(worker))
     lines = ["  ".join(parts), *([] if _is_idle(worker) else _dates(row, now))]
+    # Of a last look that is over, how far off a moment was says nothing of now.
+    ahead_of = None if worker is not None and worker.stale else now
     several = sum(_title(each) == "" for each in row.options) > 1
     for option in row.options:
         title = _title(option)
         if not title and several:
             title = f"{option.change}: {'now' if option.starts else 'waits'}"
-        lines += [*([title] if title else []), *part_lines(option.verdicts, now)]
+        lines += [*([title] if title else []), *part_lines(option.verdicts, ahead_of)]
     return lines
 
 
