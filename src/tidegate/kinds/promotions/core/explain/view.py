@@ -86,10 +86,13 @@ def first_shut(verdicts: tuple[Verdict, ...]) -> Verdict | None:
 
 
 def _summary(world: PromotionWorld, rows: tuple[TargetRow, ...]) -> str:
+    return "Aborted" if world.aborted else summary_of(rows, paused=world.paused)
+
+
+def summary_of(rows: tuple[TargetRow, ...], *, paused: bool) -> str:
+    """What is most urgent among the states of targets, in a word."""
     states = {each.state for each in rows}
-    if world.aborted:
-        return "Aborted"
-    if world.paused:
+    if paused:
         return "Paused"
     for state, word in (("Failed", "Failed"), ("Updating", "Progressing"), ("Waiting", "Waiting")):
         if state in states:

@@ -9,7 +9,7 @@ from tidegate.kinds.promotions.core.channels.journal.world import trust_gate
 from tidegate.kinds.promotions.core.channels.model import ChannelWorld
 from tidegate.kinds.promotions.core.channels.plan import PipelinePlan, PipelineWorld
 from tidegate.kinds.promotions.core.channels.reasons import ChannelReason
-from tidegate.kinds.promotions.core.explain.view import first_shut
+from tidegate.kinds.promotions.core.explain.view import first_shut, summary_of
 from tidegate.kinds.promotions.core.requests.reasons import RequestReason
 from tidegate.model.plan import Option
 from tidegate.model.progress_reasons import ProgressReason
@@ -41,7 +41,7 @@ def pipeline_view(
     failed = tuple(each.name for each in rows if each.state == "Failed")
     return PartitionView(
         partition=partition,
-        summary=_summary(channels, rows),
+        summary=summary_of(rows, paused=channels.paused),
         now=now,
         revision=short(versions[0]) if versions else "",
         headline=_headline(world, rows),
@@ -86,16 +86,6 @@ def _row(world: ChannelWorld, known: PipelineKnown, option: Option) -> TargetRow
         shut=None if starts or state == "Done" else first_shut(option.verdicts),
         options=(OptionRow(f"promote {next_ or short(target.version)}", option.verdicts, starts),),
     )
-
-
-def _summary(world: ChannelWorld, rows: tuple[TargetRow, ...]) -> str:
-    states = {each.state for each in rows}
-    if world.paused:
-        return "Paused"
-    for state, word in (("Failed", "Failed"), ("Updating", "Progressing"), ("Waiting", "Waiting")):
-        if state in states:
-            return word
-    return "Succeeded"
 
 
 def _headline(world: PipelineWorld, rows: tuple[TargetRow, ...]) -> str:
