@@ -37,7 +37,7 @@ class PromotionPace(msgspec.Struct, frozen=True):
 
     # How often the repositories are read.
     every: Duration
-    # How often somebody looks at merge requests; each is merged at the second look.
+    # How often a person looks at merge requests; each is merged at the second look.
     merge: Duration
     commit: Duration
 

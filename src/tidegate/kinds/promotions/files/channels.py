@@ -24,7 +24,7 @@ from tidegate.model.time import SECOND, Duration
 
 DAY = 24 * 3600 * SECOND
 _APP_SCHEMA = "/app-sre/app-1.yml"
-# More days than anybody waits; a number above it is a mistake.
+# More days than any owner waits; a number above it is a mistake.
 _DAYS_MAX = 3660
 
 # The newest commit of a branch of a repository; OutsideError or UserError if it cannot be read.

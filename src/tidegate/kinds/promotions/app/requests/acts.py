@@ -1,7 +1,7 @@
 """Carries out what was planned about one merge request of a pipeline; again is as good as once.
 
 Right before, the request is read again: one that a person merged, closed or pushed to meanwhile is
-left, and so is a promotion that another request has come to hold. Every step looks for its result
+left, and so is a promotion that another request now holds. Every step looks for its result
 first, so that an act that was interrupted anywhere is completed by doing it again.
 """
 
