@@ -3,14 +3,17 @@
 import asyncio
 import json
 import shutil
-from collections.abc import Mapping
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
-from click.testing import CliRunner
 from starlette.applications import Starlette
 
+from tests.patience import PATIENCE_S
 from tidegate.access.policy_doc import AccessPolicy
 from tidegate.access.roles import Role
 from tidegate.api.dispatch import Api
@@ -19,7 +22,6 @@ from tidegate.api.login.login import Login
 from tidegate.api.route import BASE
 from tidegate.api.route_table import ACTS, QUESTIONS
 from tidegate.app.access.tokens import TokenRequest, create_token
-from tidegate.cli.main import cli
 from tidegate.kind_table import rules_of
 from tidegate.kubernetes.review_port import TokenReviews
 from tidegate.machine.clock import Clock
@@ -31,6 +33,7 @@ from tidegate.wiring import open_store
 ROLLOUT = Path(__file__).parents[2] / "examples" / "rollout.yaml"
 PARTITION = "simulated/rollout"
 
+T = TypeVar("T")
 
 # What is beside the API.
 _ROOTS = ("/openapi", "/auth")
@@ -168,11 +171,26 @@ def rollout_journal(folder: Path, author: str = AUTHOR) -> Path:
     text += f"\nauthor: {author}\n" if author else ""
     scenario = folder / ROLLOUT.name
     scenario.write_text(text, encoding="utf-8")
-    done = CliRunner().invoke(
-        cli, ["run", "--scenario", str(scenario), "--once", "--database", str(path)]
+    return decided_once(scenario, path)
+
+
+def elsewhere(act: Callable[[], T]) -> T:
+    """What is done in a thread: while a Chromium is open, that of its test has a running loop."""
+    with ThreadPoolExecutor(1) as threads:
+        return threads.submit(act).result(PATIENCE_S)
+
+
+def decided_once(scenario: Path, journal: Path) -> Path:
+    """A journal in which a scenario was decided once.
+
+    By a process: while a Chromium is open, the thread of its test has a running loop.
+    """
+    words = ["run", "--scenario", str(scenario), "--once", "--database", str(journal)]
+    done = subprocess.run(
+        [sys.executable, "-m", "tidegate", *words], capture_output=True, text=True, check=False
     )
-    assert done.exit_code == 0, done.output
-    return path
+    assert done.returncode == 0, done.stderr
+    return journal
 
 
 def copied(journal: Path, folder: Path) -> Path:

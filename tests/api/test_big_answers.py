@@ -3,10 +3,7 @@
 import gzip
 from pathlib import Path
 
-from click.testing import CliRunner
-
-from tests.api.stage import Service
-from tidegate.cli.main import cli
+from tests.api.stage import Service, decided_once
 
 TARGETS = 10_000
 # Compressed, as a browser gets it.
@@ -23,12 +20,8 @@ def test_ten_thousand_targets_are_under_forty_kilobytes(tmp_path: Path) -> None:
         " {minSuccessTime: 1h, maxConcurrency: 10%}}\n",
         encoding="utf-8",
     )
-    path = tmp_path / "big.db"
-    done = CliRunner().invoke(
-        cli, ["run", "--scenario", str(scenario), "--once", "--database", str(path)]
-    )
-    assert done.exit_code == 0, done.output
-    answer = Service(path).client().get("/cells/simulated/big")
+    journal = decided_once(scenario, tmp_path / "big.db")
+    answer = Service(journal).client().get("/cells/simulated/big")
     assert answer.status == 200
     assert len(answer.json["names"]) == len(answer.json["cells"]) == TARGETS
     assert max(answer.json["cells"]) == len(answer.json["kinds"]) - 1

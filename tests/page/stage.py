@@ -1,27 +1,23 @@
 """A service with a page over a journal, a person that logs in, and a Chromium that looks at it."""
 
-import threading
-from collections.abc import Callable, Iterator, Mapping
+import json
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 from urllib.parse import urlencode
 
-import yaml
-from click.testing import CliRunner
 from playwright.sync_api import Browser, sync_playwright
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.middleware.gzip import GZipMiddleware
 
-from tests.api.stage import Client, Replied, Service
+from tests.api.stage import Client, Replied, Service, decided_once
 from tests.real import needed
 from tidegate.access.roles import Role
 from tidegate.api.route_table import ACTS
-from tidegate.cli.main import cli
 from tidegate.page.pages import ServicePages
 
-T = TypeVar("T")
 SAME_SITE = {"sec-fetch-site": "same-origin"}
 FORM = {"content-type": "application/x-www-form-urlencoded", **SAME_SITE}
 
@@ -71,23 +67,9 @@ class Reader:
 
 def journal_of(folder: Path, scenario: Mapping[str, object]) -> Path:
     """A journal in which a scenario was decided once."""
-    written, path = folder / "stage.yaml", folder / "stage.db"
-    written.write_text(yaml.safe_dump(dict(scenario), allow_unicode=True))
-    done = CliRunner().invoke(
-        cli, ["run", "--scenario", str(written), "--once", "--database", str(path)]
-    )
-    assert done.exit_code == 0, done.output
-    return path
-
-
-def elsewhere(act: Callable[[], T]) -> T:
-    """What another person does meanwhile: in a thread, for a browser has the loop of this one."""
-    found: list[T] = []
-    thread = threading.Thread(target=lambda: found.append(act()))
-    thread.start()
-    thread.join(30)
-    assert found, "it failed in its thread"
-    return found[0]
+    written, path = folder / "stage.json", folder / "stage.db"
+    written.write_text(json.dumps(scenario))
+    return decided_once(written, path)
 
 
 @contextmanager

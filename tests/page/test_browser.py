@@ -8,9 +8,9 @@ import pytest
 from playwright.sync_api import Browser
 
 from tests.api.listener import listening
-from tests.api.stage import PARTITION
+from tests.api.stage import PARTITION, elsewhere
 from tests.cli.test_serve import serving
-from tests.page.stage import PageService, elsewhere
+from tests.page.stage import PageService
 from tests.page.visit import Visitor, until
 from tidegate.access.roles import Role
 from tidegate.access.tokens import TokenRevoked

@@ -3,11 +3,8 @@
 And on every screen: no violation of accessibility in light, dark and on a phone.
 """
 
-import json
-import subprocess
-import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from urllib.parse import quote
 
@@ -15,9 +12,9 @@ import pytest
 from playwright.sync_api import Browser, Dialog, Page, Route
 
 from tests.api.listener import listening
-from tests.api.stage import PARTITION
+from tests.api.stage import PARTITION, elsewhere
 from tests.fixtures.journals import reading
-from tests.page.stage import PageService, elsewhere
+from tests.page.stage import PageService, journal_of
 from tests.page.test_html import HOSTILE
 from tests.page.visit import Visitor, until, violations
 from tidegate.access.roles import Role
@@ -123,15 +120,6 @@ def test_a_viewer_finds_no_button_that_works_on_any_screen(visit: Callable[..., 
         assert one.page.query_selector("a[data-act]") is None, path
 
 
-def journal_apart(folder: Path, scenario: Mapping[str, object]) -> Path:
-    """A journal that a process of its own makes, for a browser has the loop of this one."""
-    written, path = folder / "stage.json", folder / "stage.db"
-    written.write_text(json.dumps(scenario))
-    command = ["run", "--scenario", str(written), "--once", "--database", str(path)]
-    subprocess.run([sys.executable, "-m", "tidegate", *command], check=True, capture_output=True)
-    return path
-
-
 @pytest.fixture
 def hostile(tmp_path: Path) -> Iterator[PageService]:
     """Names of 253 characters, from right to left, and like scripts."""
@@ -143,7 +131,7 @@ def hostile(tmp_path: Path) -> Iterator[PageService]:
         "groups": [{"name": "</script><b>g", "clusters": list(HOSTILE)}],
         "strategy": {"type": "Progressive"},
     }
-    service = PageService(journal_apart(tmp_path, scenario))
+    service = PageService(journal_of(tmp_path, scenario))
     yield service
     service.archive.close()
 
@@ -211,7 +199,7 @@ def test_fifty_thousand_targets_are_drawn_filtered_and_asked(
     groups = [{"name": f"g{number:02}", "count": 1000} for number in range(50)]
     scenario = {"name": "crowd", "revision": "v2", "lastGood": "v1", "groups": groups}
     whole = {**scenario, "strategy": {"type": "ProgressivePerGroup"}}
-    service = PageService(journal_apart(tmp_path, whole))
+    service = PageService(journal_of(tmp_path, whole))
     token = service.client().token
     with listening(service) as url:
         one = Visitor(browser, url, token)
