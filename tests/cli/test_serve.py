@@ -39,8 +39,7 @@ class Served:
         """The next line of a sort; every line must be JSON."""
         assert self.process.stderr is not None
         for text in self.process.stderr:
-            line: dict[str, Any] = json.loads(text)
-            self.lines.append(line)
+            line = self._read(text)
             if line.get("what") == what and all(line.get(k) == v for k, v in keys.items()):
                 return line
         raise AssertionError(f"it ended without {what}: {self.lines}")
@@ -59,8 +58,15 @@ class Served:
         """Tell it to stop, and wait for it."""
         self.process.send_signal(by)
         _, rest = self.process.communicate(timeout=PATIENCE_S)
-        self.lines += [json.loads(line) for line in rest.splitlines()]
+        for line in rest.splitlines():
+            self._read(line)
         return self.process.returncode
+
+    def _read(self, text: str) -> dict[str, Any]:
+        assert text.startswith("{"), f"a line that is no JSON: {text}"
+        line: dict[str, Any] = json.loads(text)
+        self.lines.append(line)
+        return line
 
 
 @contextmanager

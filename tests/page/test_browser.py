@@ -1,6 +1,5 @@
 """The page in Chromium: what a person sees, asks and does, by the numbers of the stories."""
 
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -142,7 +141,7 @@ def test_a_hidden_tab_asks_nothing(visit: Callable[..., Visitor]) -> None:
     one.page.evaluate(hide % "true")
     assert "as of" in one.said("#live")
     one.page.on("request", lambda request: asked.append(request.url))
-    time.sleep(3)
+    one.page.wait_for_timeout(3000)
     assert asked == []
     one.page.evaluate(hide % "false")
     until(one.is_live, "it is live again")
@@ -224,7 +223,7 @@ def test_an_expired_login_is_said_and_asked_again_no_more(
     one.page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
     until(lambda: "log in again" in one.said("#live"), "it says so")
     del asked[:]
-    time.sleep(3)
+    one.page.wait_for_timeout(3000)
     assert [each for each in asked if "/changes" in each] == []
 
 

@@ -3,7 +3,6 @@
 And on every screen: no violation of accessibility in light, dark and on a phone.
 """
 
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from urllib.parse import quote
@@ -80,7 +79,7 @@ def test_a_flapping_server_ends_live_and_is_not_stormed(
         assert one.page.get_attribute("a[data-act]", "aria-disabled") == "true"
         service.api._streams.feed.closed = False
         one.context.set_offline(False)
-        until(one.is_live, "it is live again", 40)
+        until(one.is_live, "it is live again")
     assert one.page.get_attribute("a[data-act]", "aria-disabled") is None
     assert len([each for each in asked if "/changes" in each]) < 60
 
@@ -106,7 +105,7 @@ def test_a_slow_server_is_asked_one_thing_at_a_time(
         elsewhere(lambda: client.post(f"/pause/{PARTITION}", {"reason": "slow one"}))
         elsewhere(lambda: client.post(f"/resume/{PARTITION}", {"reason": "r"}, if_match="*"))
         one.page.wait_for_timeout(300 + number)
-    until(lambda: "slow one" in one.said("#history"), "the history has it", 40)
+    until(lambda: "slow one" in one.said("#history"), "the history has it")
     assert most[0] == 1
     one.page.unroute_all(behavior="wait")
 
@@ -321,10 +320,11 @@ def test_a_token_is_not_kept_in_sight_after_its_sheet(visit: Callable[..., Visit
 def test_a_slow_start_is_no_lie(visit: Callable[..., Visitor]) -> None:
     """While the stream is not there yet, the page says as of when it is."""
     one = visit()
+    until(one.is_live, "the first page has its stream, so that the next one's is held")
     held: list[Route] = []
     one.page.route("**/api/v1/changes", lambda route: held.append(route), times=1)
     one.open("/brakes")
-    time.sleep(0.5)
+    until(lambda: one.said("#live") and held, "the stream is asked for")
     assert "as of" in one.said("#live")
     assert not one.is_live()
     for each in held:

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page
 
-PATIENCE_S = 15.0
+from tests.patience import PATIENCE_S
+
 AXE = Path(os.environ.get("AXE_CORE", Path(__file__).parents[2] / "build" / "axe.min.js"))
 
 

@@ -108,6 +108,7 @@
   }
   async function run() {
     waiting = 0;
+    if (document.hidden) return; // the stream begins anew with all of it
     if (busy) return soon();
     busy = true;
     last = performance.now();
@@ -116,7 +117,7 @@
     reset = false;
     try {
       await Promise.all([map ? map.load(all ? null : names) : null, refresh()]);
-      if (broken) { broken = false; alive(); }
+      if (broken) { broken = false; if (!document.hidden) alive(); }
     } catch (error) {
       broken = reset = true;
       last = performance.now() + REFRESH_MS; // an ill service is asked less often
