@@ -115,7 +115,7 @@ e2e: $(READY)
 	@dev/dex/build >/dev/null || :
 	@dev/gitea/build >/dev/null || :
 	@dev/helm/build >/dev/null || :
-	TIDEGATE_REAL=required $(BIN)/python -m pytest -m 'e2e or real' tests/e2e tests/real tests/contract $(ARGS)
+	TIDEGATE_REAL=required $(BIN)/python -m pytest -m 'e2e or real' tests $(ARGS)
 
 image: $(READY)
 	dev/image/build
