@@ -1,7 +1,8 @@
 """What an account asked of an API server, by the server's own audit log, beside what it may."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -42,6 +43,8 @@ class Audit:
         refused: set[Right] = set()
         with self._log.open(encoding="utf-8") as lines:
             for line in lines:
+                if not line.endswith("\n"):
+                    break  # It is being written.
                 event: dict[str, Any] = json.loads(line)
                 of = event.get("objectRef")
                 if event["user"]["username"] != account or not of:
@@ -71,21 +74,23 @@ def unused(given: Iterable[Right], used: set[Right]) -> set[Right]:
 
 def granted(documents: Iterable[Document], account: str) -> set[Right]:
     """The rights that the objects of a chart give an account."""
+    return {
+        Right(not each["namespace"], _resource({"apiGroup": each["group"], **each}), each["verb"])
+        for each in reviewed(documents, account)
+    }
+
+
+def reviewed(documents: Iterable[Document], account: str) -> Iterator[dict[str, str]]:
+    """What those rights are for, as an access review names it."""
     known = list(documents)
     roles = {each["metadata"]["name"]: each for each in known if each["kind"] == "ClusterRole"}
-    found: set[Right] = set()
     for each in known:
         if "roleRef" not in each or account not in {e["name"] for e in each["subjects"]}:
             continue
+        everywhere = each["kind"] == "ClusterRoleBinding"
+        namespace = "" if everywhere else each["metadata"]["namespace"]
         for rule in roles[each["roleRef"]["name"]]["rules"]:
-            found |= {
-                Right(
-                    each["kind"] == "ClusterRoleBinding",
-                    f"{group}/{resource}" if group else resource,
-                    verb,
-                )
-                for group in rule["apiGroups"]
-                for resource in rule["resources"]
-                for verb in rule["verbs"]
-            }
-    return found
+            for group, named, verb in product(rule["apiGroups"], rule["resources"], rule["verbs"]):
+                resource, _, part = named.partition("/")
+                of = {"group": group, "resource": resource, "subresource": part}
+                yield {"namespace": namespace, "verb": verb, **of}

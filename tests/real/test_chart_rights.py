@@ -7,6 +7,7 @@ import asyncio
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -20,7 +21,7 @@ from tests.contract.clusters import REAL
 from tests.folders import Folder
 from tests.patience import PATIENCE_S
 from tests.real import kube
-from tests.real.audit import Audit, Right, granted, unused
+from tests.real.audit import Audit, Right, granted, reviewed, unused
 from tests.real.chart import RELEASE, Document, grant, rendered, token_of
 from tests.real.hub import PLACEMENTS, Hub, needed_programs, until
 from tests.real.kube import ControlPlane, Kubernetes
@@ -53,38 +54,33 @@ class Accounts:
         self._account = f"system:serviceaccount:{self.space}:{NAME}"
         plane.tokens[self.space] = token_of(plane, self.space, NAME)
         self.config = str(plane.kubeconfig(self.space))
+        self._given = granted(self.documents, NAME)
+        assert self._given
+        for each in reviewed(self.documents, NAME):
+            # Rights take a moment to count, and what is asked before is refused.
+            until(partial(self._is_allowed, each), f"{each} is allowed", PATIENCE_S)
 
     def unused(self) -> set[Right]:
         """What it was granted and has not used so far; nothing may have been refused."""
         used, refused = self.audit.asked(self._account)
-        given = granted(self.documents, NAME)
         assert refused == set(), "missing in the chart"
-        assert given
-        return unused(given, used)
+        return unused(self._given, used)
 
     def check(self) -> None:
-        """Nothing was refused, and whatever is granted was used."""
-        assert self.unused() == set(), "granted and never used"
+        """All that is granted was used; the audit log is written a moment after an answer."""
+        end = time.monotonic() + PATIENCE_S
+        while left := self.unused():
+            assert time.monotonic() < end, f"granted and never used: {sorted(left)}"
+            time.sleep(0.1)
 
-    def allowed(self, path: str, verb: str = "list") -> bool:
-        """Whether the account may do so there by now: rights take a moment to count."""
-        namespace, _, resource = path.partition("/")
-        group, _, name = resource.rpartition("/")
+    def _is_allowed(self, attributes: dict[str, str]) -> bool:
         review = {
             "apiVersion": "authorization.k8s.io/v1",
             "kind": "SubjectAccessReview",
-            "spec": {
-                "user": self._account,
-                "resourceAttributes": {
-                    "namespace": namespace,
-                    "group": group,
-                    "resource": name,
-                    "verb": verb,
-                },
-            },
+            "spec": {"user": self._account, "resourceAttributes": attributes},
         }
-        reviews = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
-        found: Any = self.plane.ask("POST", reviews, review)
+        path = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
+        found: Any = self.plane.ask("POST", path, review)
         return bool(found["status"]["allowed"])
 
 
@@ -110,7 +106,7 @@ def service(folder: Path, *words: str) -> Iterator[None]:
             raise
         finally:
             process.terminate()
-            assert process.wait(30) == 0
+            assert process.wait(PATIENCE_S) == 0
 
 
 @pytest.fixture(scope="module")
@@ -151,8 +147,6 @@ def test_integrations_have_the_rights_they_use(
         "kinds.integrations.dryRuns=true",
         "kinds.integrations.settings.pods=proxy",
     )
-    for each in (space, moved, staged):
-        until(partial(accounts.allowed, f"{each}/pods"), "the role counts")
     folder = Folder(tmp_path / "bundle", {plane.name: "production"}, space)
     folder.integration("stays", arguments="--first")
     more = {
@@ -170,9 +164,8 @@ def test_integrations_have_the_rights_they_use(
         f"kinds.integrations.namespaces={{{space}}}",
         "kinds.integrations.everywhere=true",
     )
-    until(lambda: onlooker.allowed(f"{space}/pods"), "the role counts")
     with service(tmp_path, *words, "--kubeconfig", onlooker.config, "--pods", "direct"):
-        until(lambda: onlooker.unused() == set(), "everything is looked at", PATIENCE_S)
+        onlooker.check()
     assert objects_in(plane, space) == {}
     config = ("--kubeconfig", accounts.config, "--act", "integrations/*")
 
@@ -215,12 +208,9 @@ def test_tokens_of_accounts_are_reviewed_with_one_right(
         finally:
             await reviews.close()
 
-    reviews = "authentication.k8s.io/tokenreviews"
-    until(lambda: accounts.allowed(f"/{reviews}", "create"), "the role counts")
     # It is a token for the API server, so not one for us; but it may be asked about.
     assert asyncio.run(known()) == ""
-    # The audit log is written a moment later.
-    until(lambda: not accounts.unused(), "the review is in the audit log")
+    accounts.check()
 
 
 async def waves(plane: ControlPlane, user: str, space: str) -> None:
@@ -296,7 +286,6 @@ def test_policies_have_the_rights_they_use(audited_hub: tuple[Hub, Audit], tmp_p
         "kinds.policies.act={policies/*}",
         f"kinds.policies.namespaces={{{made.namespace},{taken.namespace},{waved.namespace}}}",
     )
-    until(lambda: accounts.allowed("/configmaps"), "the role counts")
     taken.write("1", taken.namespace)
     until(lambda: taken.value() == "1", "the plain policy is applied", EVALUATED_S)
     taken.write("2")
@@ -307,9 +296,8 @@ def test_policies_have_the_rights_they_use(audited_hub: tuple[Hub, Audit], tmp_p
     waved.enforce(progressDeadline="10s")
     own = f"{PLACEMENTS}/namespaces/{taken.namespace}/placements/{own_placement('taken')}"
     onlooker = Accounts(plane, audit, "kinds.policies.enabled=true")
-    until(lambda: onlooker.allowed("/configmaps"), "the role counts")
     with service(tmp_path, "--hub", onlooker.config):
-        until(lambda: onlooker.unused() == set(), "everything is looked at", PATIENCE_S)
+        onlooker.check()
     words = ("--hub", accounts.config, "--act", "policies/*")
 
     def is_ours() -> bool:
