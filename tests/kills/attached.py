@@ -16,7 +16,7 @@ import msgspec
 
 from tests.kills.killing import COPIES, Observer, check, load, wait_for_leases
 from tests.kills.processes import HASTE, Postgres, Running, carried_out, served_fleet, worker
-from tests.patience import ended
+from tests.patience import PATIENCE_S, ended
 from tests.real.prometheus import free_port
 from tidegate.access.roles import Role
 from tidegate.app.access.tokens import TokenRequest, create_token
@@ -80,7 +80,7 @@ class WritingClient(threading.Thread):
                 },
             )
             try:
-                with urllib.request.urlopen(request, timeout=20) as answer:
+                with urllib.request.urlopen(request, timeout=PATIENCE_S) as answer:
                     answer.read()
             except urllib.error.HTTPError as error:
                 if error.code not in _AGAIN:

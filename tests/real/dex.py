@@ -12,6 +12,7 @@ from http.cookiejar import CookieJar
 from pathlib import Path
 from urllib.parse import urljoin
 
+from tests.patience import PATIENCE_S
 from tests.real import built
 from tests.real.kube import Guard, Process
 from tests.real.prometheus import free_port
@@ -134,7 +135,7 @@ class Person:
         named = {name.replace("_", "-"): value for name, value in headers.items()}
         request = urllib.request.Request(url, data, named)
         try:
-            with self._opener.open(request, timeout=30) as answer:
+            with self._opener.open(request, timeout=PATIENCE_S) as answer:
                 return answer.status, answer.read().decode(), ""
         except urllib.error.HTTPError as error:
             with error:

@@ -100,7 +100,7 @@ class Gitea:
                 "Content-Type": "application/json",
             },
         )
-        with urllib.request.urlopen(request, timeout=30) as answer:
+        with urllib.request.urlopen(request, timeout=PATIENCE_S) as answer:
             return json.loads(answer.read() or b"null")
 
     def project(self, folder: Path) -> "GiteaProject":
@@ -201,7 +201,7 @@ def gitea(programs: Path, folder: Path) -> Iterator[Gitea]:
         yield Gitea(folder, url, tokens)
     finally:
         process.terminate()
-        process.wait(timeout=30)
+        process.wait(timeout=PATIENCE_S)
 
 
 def _account(command: list[str], user: User) -> str:

@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
+from tests.patience import PATIENCE_S
 from tests.real import absent
 from tests.real.certificates import Authority
 from tests.real.prometheus import free_port
@@ -223,7 +224,7 @@ class ControlPlane:
             data = json.dumps(body).encode()
         request = urllib.request.Request(self.url + path, data, headers, method=method)
         tls = self.authority.trusting()
-        with urllib.request.urlopen(request, timeout=30, context=tls) as answer:
+        with urllib.request.urlopen(request, timeout=PATIENCE_S, context=tls) as answer:
             found: dict[str, object] = json.load(answer)
             return found
 
@@ -279,7 +280,7 @@ class Etcd:
 
     def _post(self, path: str, body: dict[str, object]) -> dict[str, dict[str, str]]:
         request = urllib.request.Request(self.url + path, json.dumps(body).encode())
-        with urllib.request.urlopen(request, timeout=30) as answer:
+        with urllib.request.urlopen(request, timeout=PATIENCE_S) as answer:
             found: dict[str, dict[str, str]] = json.load(answer)
             return found
 

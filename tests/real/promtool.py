@@ -5,6 +5,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
+from tests.patience import PATIENCE_S
 from tests.real import needed
 
 
@@ -13,7 +14,7 @@ def promtool(*words: str | Path, given: bytes | None = None) -> str:
     beside = Path(os.environ.get("PROMETHEUS", "prometheus")).with_name("promtool")
     program = shutil.which(beside) or needed("promtool", "PROMTOOL", "prometheus")
     done = subprocess.run(
-        [program, *words], input=given, capture_output=True, check=False, timeout=60
+        [program, *words], input=given, capture_output=True, check=False, timeout=PATIENCE_S
     )
     told = (done.stdout + done.stderr).decode()
     return told if done.returncode == 0 else f"exit {done.returncode}: {told}"

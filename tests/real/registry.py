@@ -92,7 +92,7 @@ class Images:
     def _get(self, name: str, digest: str) -> bytes:
         url = f"http://{self.address}/v2/{name}/manifests/{digest}"
         asked = urllib.request.Request(url, headers=self._head(MANIFEST, "Accept"))
-        with urllib.request.urlopen(asked, timeout=10) as answer:
+        with urllib.request.urlopen(asked, timeout=PATIENCE_S) as answer:
             body: bytes = answer.read()
             return body
 
@@ -103,7 +103,7 @@ class Images:
             method=method,
             headers=self._head(kind, "Content-Type"),
         )
-        return urllib.request.urlopen(asked, timeout=10)
+        return urllib.request.urlopen(asked, timeout=PATIENCE_S)
 
     def _head(self, kind: str, name: str) -> dict[str, str]:
         signed = {"Authorization": self._header} if self._header else {}

@@ -16,6 +16,7 @@ import pytest
 
 from tests.command import tidegate
 from tests.contract.clusters import REAL
+from tests.patience import PATIENCE_S
 from tests.policies import body, spec, template
 from tests.real.hub import PLACEMENTS, POLICIES, ROLLOUTS, SETS, Hub, until
 from tests.real.kube import ControlPlane
@@ -24,7 +25,7 @@ pytestmark = REAL
 
 _POLICY, _CLUSTER = "policy.open-cluster-management.io", "cluster.open-cluster-management.io"
 # More than an agent's longest pause between two evaluations.
-EVALUATED_S = 60.0
+EVALUATED_S = PATIENCE_S
 
 
 def asked(
@@ -185,7 +186,7 @@ def worker(hub: Hub, author: Author, folder: Path) -> Iterator[None]:
             raise
         finally:
             process.terminate()
-            process.wait(30)
+            process.wait(PATIENCE_S)
 
 
 def hand_over(hub: Hub, verb: str, author: Author, folder: Path) -> None:

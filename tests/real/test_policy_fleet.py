@@ -18,6 +18,7 @@ import pytest
 
 from tests.command import tidegate
 from tests.contract.clusters import REAL
+from tests.patience import PATIENCE_S
 from tests.policies import body
 from tests.real.hub import CLUSTERS, PLACEMENTS, POLICIES, Hub, until
 from tests.real.policy_witness import Law, Witness
@@ -191,7 +192,7 @@ class Fleet(Author):
         """Kill Tidegate without a word to it, and start it again."""
         assert self._worker is not None
         self._worker.kill()
-        self._worker.wait(30)
+        self._worker.wait(PATIENCE_S)
         self.start()
 
     def kill_propagator(self) -> None:
@@ -243,7 +244,7 @@ class Fleet(Author):
         finally:
             if self._worker is not None:
                 self._worker.terminate()
-                self._worker.wait(30)
+                self._worker.wait(PATIENCE_S)
 
 
 def test_no_object_is_ever_absent_from_its_adoption_to_its_return(

@@ -15,6 +15,7 @@ import pytest
 
 from tests.command import tidegate
 from tests.contract.clusters import REAL
+from tests.patience import PATIENCE_S
 from tests.policies import body, spec, template
 from tests.real.hub import PLACEMENTS, POLICIES, ROLLOUTS, Hub, until
 from tests.real.test_policies import EVALUATED_S, Author, asked, rollout_object, worker
@@ -184,7 +185,7 @@ def test_a_kill_between_binding_and_decisions_converges(defined: Hub, tmp_path: 
         )
         until(lambda: "binding" in author.there(), "the binding is there", EVALUATED_S)
         os.kill(process.pid, signal.SIGKILL)
-        process.wait(30)
+        process.wait(PATIENCE_S)
     assert author.action("m2") == "inform"
     with worker(defined, author, tmp_path):
         until(lambda: author.value() == "1", "m1 is enforced", EVALUATED_S)

@@ -12,6 +12,7 @@ from typing import TypeVar
 import pytest
 
 from tests.bundles import INVENTORY, PRODUCTION, integration, with_integration
+from tests.patience import PATIENCE_S
 from tests.real import needed
 from tests.real.registry import (
     USER,
@@ -299,7 +300,7 @@ def test_the_commands_ask_the_registry_they_are_given(images: Images, tmp_path: 
         common = ["--image", at, "--registry", images.address, "--kubeconfig", str(kubeconfig)]
         command = [sys.executable, "-m", "tidegate", args[0], str(bundle), *common, *args[1:]]
         return subprocess.run(
-            command, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False
+            command, cwd=tmp_path, capture_output=True, text=True, timeout=PATIENCE_S, check=False
         )
 
     with simulated(bundle, kubeconfig):
@@ -332,4 +333,4 @@ def simulated(bundle: Path, kubeconfig: Path) -> Iterator[None]:
         yield
     finally:
         process.terminate()
-        process.communicate(timeout=30)
+        process.communicate(timeout=PATIENCE_S)
