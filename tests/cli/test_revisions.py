@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.folders import Folder, git
-from tidegate.kinds.integrations.app.comparison import RevisionComparison
+from tidegate.kinds.integrations.app.check.comparison import RevisionComparison
 from tidegate.kinds.integrations.cli.revisions import Revisions
 from tidegate.model.errors import UserError
 from tidegate.settings.settings import load

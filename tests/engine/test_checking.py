@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from tests.estates import estate, integration, managed
-from tidegate.kinds.integrations.app.check_runs import (
+from tidegate.kinds.integrations.app.check.runs import (
     BASE,
     HEAD,
     CheckData,

@@ -8,7 +8,7 @@ from tests.contract.clusters import REAL
 from tests.real.kube import ControlPlane, Kubernetes
 from tests.real.kubelet import kubelet
 from tests.staged import INTEGRATION, Declared
-from tidegate.kinds.integrations.app.check_runs import CheckData, CheckLimits, CheckRuns
+from tidegate.kinds.integrations.app.check.runs import CheckData, CheckLimits, CheckRuns
 from tidegate.kinds.integrations.core.review.affected import CheckedSide, affected_by
 from tidegate.kinds.integrations.core.review.effect import effects_of
 from tidegate.kinds.integrations.core.review.fault import CheckFault

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import pytest
 
 from tests.bundles import DEFAULT_TAG, INVENTORY, PRODUCTION, bundle_of
-from tidegate.kinds.integrations.app.check import tag_in
+from tidegate.kinds.integrations.app.check.report import tag_in
 from tidegate.kinds.integrations.app.estates import estate_in
 from tidegate.kinds.integrations.bundle.section import INTEGRATIONS
 from tidegate.kinds.integrations.core.review.affected import (

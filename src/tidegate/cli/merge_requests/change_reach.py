@@ -9,7 +9,7 @@ from tidegate import wiring
 from tidegate.bundle.section import Bundle
 from tidegate.edit.edited_tree import EditedTree
 from tidegate.git.tree_port import Tree
-from tidegate.kinds.integrations.app.comparison import new_errors
+from tidegate.kinds.integrations.app.check.comparison import new_errors
 from tidegate.kinds.integrations.app.estates import estate_in
 from tidegate.kinds.integrations.app.wave_holds import held_back
 from tidegate.kinds.integrations.cli.site import site_of

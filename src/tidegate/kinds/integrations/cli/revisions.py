@@ -13,7 +13,7 @@ from tidegate.settings.settings import Merged, Settings
 
 if TYPE_CHECKING:
     from tidegate.git.tree_port import Tree
-    from tidegate.kinds.integrations.app.comparison import RevisionComparison
+    from tidegate.kinds.integrations.app.check.comparison import RevisionComparison
 
 Function = Callable[..., Any]
 
@@ -59,7 +59,7 @@ class Revisions:
         """Both sides, read."""
         from tidegate import wiring
         from tidegate.cli.render.progress import Progress
-        from tidegate.kinds.integrations.app.comparison import compare
+        from tidegate.kinds.integrations.app.check.comparison import compare
         from tidegate.kinds.integrations.cli.site import site_of
 
         registry = wiring.registry(self.settings.registry, self.settings.registry_auth)

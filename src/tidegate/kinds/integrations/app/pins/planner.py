@@ -14,7 +14,7 @@ from tidegate.bundle.section import Bundle
 from tidegate.edit.edited_tree import EditedTree
 from tidegate.edit.edits import Edited
 from tidegate.git.tree_port import Tree
-from tidegate.kinds.integrations.app.comparison import new_errors
+from tidegate.kinds.integrations.app.check.comparison import new_errors
 from tidegate.kinds.integrations.app.estate import EstateView, FindCluster, settled
 from tidegate.kinds.integrations.app.estates import estate_in, site_in
 from tidegate.kinds.integrations.app.pins.edits import ImagePin, pinned, unpinned

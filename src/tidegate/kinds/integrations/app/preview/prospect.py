@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 import msgspec
 
 from tidegate.bundle.finding import BundleFinding
-from tidegate.kinds.integrations.app.comparison import RevisionComparison
+from tidegate.kinds.integrations.app.check.comparison import RevisionComparison
 from tidegate.kinds.integrations.app.preview.parts import (
     PreviewEnvironment,
     PreviewImages,

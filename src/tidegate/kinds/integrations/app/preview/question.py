@@ -1,7 +1,7 @@
 """`preview`: what a change of a bundle does to the fleet, from two revisions of it."""
 
 from tidegate.engine.brakes.book import BrakeBook
-from tidegate.kinds.integrations.app.comparison import RevisionComparison
+from tidegate.kinds.integrations.app.check.comparison import RevisionComparison
 from tidegate.kinds.integrations.app.preview.document import preview_document
 from tidegate.kinds.integrations.app.preview.prospect import prospect_of
 from tidegate.kinds.integrations.app.preview.report import Preview

@@ -15,14 +15,14 @@ from tidegate.cli.main import tell_bug
 from tidegate.cli.output import FORMATS
 from tidegate.cli.render.causes import CauseCount
 from tidegate.cli.shape import Command
-from tidegate.kinds.integrations.app.check import OUR_FAULT, TRY_AGAIN
+from tidegate.kinds.integrations.app.check.report import OUR_FAULT, TRY_AGAIN
 from tidegate.kinds.integrations.cli.check.text import MARKS, check_lines, failing_before
 from tidegate.kinds.integrations.cli.estate import verbose_option
 from tidegate.kinds.integrations.cli.revisions import Revisions, revision_options
 
 if TYPE_CHECKING:
-    from tidegate.kinds.integrations.app.check import CheckReport, CheckScope
-    from tidegate.kinds.integrations.app.check_runs import CheckData, CheckResult
+    from tidegate.kinds.integrations.app.check.report import CheckReport, CheckScope
+    from tidegate.kinds.integrations.app.check.runs import CheckData, CheckResult
     from tidegate.kinds.integrations.cli.check.logs import Logs
     from tidegate.kinds.integrations.core.review.affected import Affected
     from tidegate.kinds.integrations.dry_runs_port import Runner
@@ -75,7 +75,7 @@ def check(
       75  retry: a flake, an image that cannot be pulled yet, no answer in time
       70  the setup: no runner, or a bug
     """
-    from tidegate.kinds.integrations.app.check import CheckScope
+    from tidegate.kinds.integrations.app.check.report import CheckScope
 
     if plan and status:
         raise click.UsageError("--plan runs nothing, so there is no --status to tell")
@@ -103,7 +103,7 @@ def _check(
     compared: Revisions, scope: "CheckScope", plan: bool, output: str, verbose: bool
 ) -> "CheckReport":
     """Compare, run what is affected unless only a plan is wanted, and print the report."""
-    from tidegate.kinds.integrations.app.check import affected_in, check_report, is_refused
+    from tidegate.kinds.integrations.app.check.report import affected_in, check_report, is_refused
 
     comparison, on_clusters = compared.comparison, compared.settings.check_runner == JOB
     affected = affected_in(comparison, scope, on_clusters=on_clusters)
@@ -178,7 +178,7 @@ async def _run(
     compared: Revisions, affected: "Affected", verbose: bool
 ) -> "tuple[tuple[CheckResult, ...], Logs]":
     """Run everything, with a line for each as it is done."""
-    from tidegate.kinds.integrations.app.check_runs import CheckLimits, CheckRuns
+    from tidegate.kinds.integrations.app.check.runs import CheckLimits, CheckRuns
     from tidegate.kinds.integrations.cli.check.logs import Logs
     from tidegate.kinds.integrations.core.review.fault import CheckFault
     from tidegate.model.time import SECOND
@@ -243,7 +243,7 @@ def _runner(compared: Revisions) -> "Runner":
 def _data(compared: Revisions, affected: "Affected", runner: "Runner") -> "Iterator[CheckData]":
     """The bundle on disk, on each side that is read."""
     from tidegate import wiring
-    from tidegate.kinds.integrations.app.check_runs import CheckData
+    from tidegate.kinds.integrations.app.check.runs import CheckData
 
     if not runner.reads_data:
         yield CheckData()

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 from typing import TextIO
 
-from tidegate.kinds.integrations.app.check_runs import BASE
+from tidegate.kinds.integrations.app.check.runs import BASE
 from tidegate.kinds.integrations.core.review.affected import Case
 
 _ODD = re.compile(r"[^\w.-]+", re.ASCII)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from msgspec import UNSET
 
 from tidegate.explain.table import layout
-from tidegate.kinds.integrations.app.check import NOTHING_AFFECTED, CheckedRun, CheckReport
+from tidegate.kinds.integrations.app.check.report import NOTHING_AFFECTED, CheckedRun, CheckReport
 from tidegate.kinds.integrations.core.review.fault import CheckFault
 
 # So many shards are named in a row, and so many new lines shown; the rest is in data and logs.

@@ -10,8 +10,8 @@ from tidegate.bundle.finding import BundleFinding
 from tidegate.edit.edit import read_original
 from tidegate.edit.place import LinePlace
 from tidegate.edit.prefixed import find_lines
-from tidegate.kinds.integrations.app.check_runs import CheckResult
-from tidegate.kinds.integrations.app.comparison import RevisionComparison, Side
+from tidegate.kinds.integrations.app.check.comparison import RevisionComparison, Side
+from tidegate.kinds.integrations.app.check.runs import CheckResult
 from tidegate.kinds.integrations.bundle.section import INTEGRATIONS
 from tidegate.kinds.integrations.core.review.affected import (
     Affected,
