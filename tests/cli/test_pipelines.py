@@ -87,6 +87,14 @@ class Play:
         done = self.run("run", "--once", "--kind", "promotions", *state, *arguments)
         assert done.returncode == 0, done.stderr
 
+    def merge_offered(self) -> None:
+        """A person merges the one branch that is offered, and deletes it."""
+        (line,) = git(self.clone, "ls-remote", "origin", "refs/heads/tidegate/*").splitlines()
+        sha, name = line.split()
+        git(self.clone, "fetch", "-q", "origin", sha)
+        git(self.clone, "push", "-q", "origin", f"{sha}:refs/heads/main", f":{name}")
+        git(self.clone, "fetch", "-q", "origin")
+
     def told(self, *arguments: str) -> Any:
         """What a command says as data."""
         done = self.run(*arguments, "-o", "json")
@@ -165,6 +173,60 @@ def test_a_failure_names_suspects_and_a_person_lifts_it(play: Play) -> None:
     assert play.run(*lift).returncode == 2
     assert play.run(*lift, "--yes").returncode == 0
     assert "is quarantined" not in play.run("why", PROD).stdout
+
+
+def test_a_search_on_stage_ends_with_the_culprit(play: Play) -> None:
+    """A person confirms each try; no subscriber gets one; at the end stage is as it was."""
+    rule = saas_text(ref=play.old, published="payments-other")
+    commit(play.clone, {SAAS: rule})
+    git(play.clone, "push", "-q", "origin", "HEAD:main")
+    play.deployed(play.new)
+    play.work_once()
+    commits = [play.release(f"step {number}") for number in range(6)]
+    bad, culprit = commits[-1], commits[2]
+    play.deployed(bad, success=False)
+    play.work_once("--act", "channels/*")
+    step = ("promotions", "suspects", bad[:7], "--bisect")
+    assert play.run(*step, "--open-mr").returncode == 2  # nothing without a confirmation
+    assert play.run("promotions", "suspects", bad[:7], "--open-mr").returncode == 2
+    for turn in range(3):
+        shown = play.run(*step, "--open-mr", "--yes")
+        assert shown.returncode == 0, shown.stderr
+        listed = play.told("promotions", "suspects", bad[:7])
+        tried = listed["bisect"]["version"]
+        assert listed["tries"][-1] == {**listed["tries"][-1], "version": tried, "good": None}
+        again = play.run(*step, "--open-mr", "--yes")
+        assert f"waiting for a deployment of {tried[:7]}" in again.stdout
+        assert len(listed["tries"]) == turn + 1
+        play.merge_offered()
+        play.deployed(tried, success=commits.index(tried) < 2)
+        play.work_once("--act", "channels/*")
+        why = play.run("why", f"env/{PROD}").stdout
+        assert "only to find what broke" in why or "is quarantined" in why
+        if (found := play.told("promotions", "suspects", bad[:7]))["culprit"]:
+            break
+    assert (found["culprit"], found["left"]) == (culprit, 1)
+    assert f"{culprit[:7]} is the only suspect left" in play.run(*step).stdout
+    assert play.run(*step, "--open-mr", "--yes").returncode == 0
+    play.merge_offered()
+    assert git(play.clone, "show", f"origin/main:{SAAS}") + "\n" == rule
+    play.work_once("--act", "channels/*")
+    over = play.run(*step, "--open-mr", "--yes")
+    assert (over.returncode, "nothing is left to try" in over.stderr) == (2, True)
+    assert play.run("replay", PARTITION).returncode == 0
+
+
+def test_versions_are_tried_on_stage_only(play: Play) -> None:
+    """One that failed in production has suspects and no step."""
+    play.deployed(play.new)
+    play.work_once()
+    pipeline = ("--pipeline", "payments")
+    failed = play.run("promotions", "deployed", PROD, play.new, "--bad", *pipeline)
+    assert failed.returncode == 0, failed.stderr
+    step = ("promotions", "suspects", play.new[:7], "--bisect")
+    assert "tried on stage only" in play.run(*step).stdout
+    refused = play.run(*step, "--open-mr", "--yes")
+    assert (refused.returncode, "tried on stage only" in refused.stderr) == (2, True)
 
 
 def test_deployments_and_evidence_are_reported_by_hand(play: Play) -> None:

@@ -1,10 +1,13 @@
 """Pipelines on the engine: a version moves by evidence, and says why it waits."""
 
+from msgspec.structs import replace
+
 from tests.pipeline_stage import DAY, HOUR, PARTITION, Shelf, Stage, publisher, subscriber, webhook
 from tests.pipelined import NEW, NEWER, OLD, declared
 from tidegate.journal.fact import Mode
 from tidegate.journal.facts import Asked, Verb
 from tidegate.kinds.promotions.core.channels.journal.facts import (
+    BisectConfirmed,
     EvidenceReported,
     QuarantineLifted,
 )
@@ -112,6 +115,32 @@ def test_a_newer_version_goes_on_though_an_older_one_is_quarantined() -> None:
     stage.deployed(NEWER)
     stage.round(2)
     assert stage.reasons("prod") == ["RequestUnchecked"]
+
+
+def test_a_version_that_is_tried_on_stage_goes_nowhere_else() -> None:
+    """Good as it is there: no subscriber gets it, until stage is written as before."""
+    stage, tried = Stage(shelf()), "d" * 40
+    assert stage.forge is not None
+    stage.deployed(NEW, good=False)
+    stage.round(2)
+    step = BisectConfirmed(version=NEW, target=STAGE.name, ref=STAGE.ref, step=tried)
+    stage.say(step)
+    stage.say(step)
+    stage.shelf.publishers = {STAGE.name: replace(STAGE, ref=tried, version=tried)}
+    stage.round()
+    stage.deployed(tried)
+    stage.round(2)
+    (made,) = stage.state().known.bisections[NEW].tries
+    assert (made.good, made.by) == (True, "user:ada")
+    assert stage.reasons("prod") == ["TriedOnStage"]
+    assert stage.forge.acts == []
+    stage.shelf.publishers = {STAGE.name: replace(STAGE, version=NEWER)}
+    stage.later(HOUR)
+    stage.deployed(NEWER)
+    stage.round(2)
+    assert stage.reasons("prod") == ["RequestUnchecked"]
+    stage.say(QuarantineLifted(version=NEW, reason="it was the node"))
+    assert stage.state().known.bisections == {}
 
 
 def test_a_pipeline_is_trusted_once_promotions_went_well() -> None:

@@ -34,6 +34,7 @@ from tidegate.kinds.integrations.core.objects.stand import ObjectStand
 from tidegate.kinds.integrations.core.workloads.change import ObjectAction
 from tidegate.kinds.promotions.core.channels.history import DeploymentSeen
 from tidegate.kinds.promotions.core.channels.journal.facts import (
+    BisectConfirmed,
     DeploymentsSeen,
     EvidenceReported,
     PipelineRead,
@@ -113,7 +114,7 @@ PROMOTIONS = {"promotionRead", "promotionDecided", "offered", "mergeRequestSeen"
     "promotionRefused",
 }
 PIPELINES = {"pipelineRead", "deploymentsSeen", "runsSeen", "slosSeen", "evidenceReported"}
-PIPELINES |= {"quarantineLifted", "requestsSeen"}
+PIPELINES |= {"quarantineLifted", "bisectConfirmed", "requestsSeen"}
 OF_CALLERS = {"requested", "tokenCreated", "tokenRevoked", "sessionStarted", "sessionEnded"}
 REPORTS = tuple(Target(name, Status.Succeeded) for name in "abcde")
 
@@ -287,6 +288,10 @@ LINES: list[tuple[Fact, str]] = [
         "load-test of aaaaaaa reported good: ran",
     ),
     (QuarantineLifted(version=SHA, reason="fixed"), "quarantine of aaaaaaa lifted: fixed"),
+    (
+        BisectConfirmed(version=SHA, target="stage", ref="main", step="b" * 40),
+        "bbbbbbb is tried on stage, to find what broke aaaaaaa",
+    ),
     (RequestsSeen(), "open merge requests: none"),
 ]
 
@@ -333,7 +338,7 @@ def test_a_reading_says_of_a_target_what_it_reported() -> None:
          | {"bound", "told", "handled", "surveyed", "planned", "imported", "plan", "objectsSeen"}
          | PROMOTIONS | PIPELINES | OF_CALLERS),
         (EntryFilter(target="it/a"), {"objectsSeen"}),
-        (EntryFilter(target="stage"), {"deploymentsSeen", "runsSeen"}),
+        (EntryFilter(target="stage"), {"deploymentsSeen", "runsSeen", "bisectConfirmed"}),
         (EntryFilter(target="jenkins"), PROMOTIONS - {"mergeRequestSeen"}),
         (EntryFilter(target="a"), {"declared", "observed", "decided", "acted"}),
         (EntryFilter(target="c"), {"declared", "observed", "decided", "surveyed", "planned"}),

@@ -166,7 +166,7 @@ class ChannelRules(PlainRules[PipelineState]):
         """The labels of subscribers: environment, cluster, namespace, saas file."""
         reading = state.known.reading
         some = () if reading is None else reading.subscribers
-        return {each.name: labels_of(each) for each in some}
+        return {each.name: labels_of(each.place) for each in some}
 
     def proposers(self, state: PipelineState, version: str) -> frozenset[str]:
         """The authors of the commits that a version brings; none: not all of them are known."""

@@ -1,6 +1,5 @@
-"""`tidegate promotions`: report deployments and evidence, find suspects, lift a quarantine."""
+"""`tidegate promotions`: report deployments and evidence, lift a quarantine."""
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import click
@@ -10,14 +9,14 @@ from tidegate.cli.moment import moment
 from tidegate.cli.output import emit
 from tidegate.cli.prompt import sure
 from tidegate.cli.setting_options import setting_option
-from tidegate.cli.shape import Act, Command, LazyGroup
+from tidegate.cli.shape import Act, LazyGroup
 from tidegate.model.counted import counted
 
 if TYPE_CHECKING:
-    from tidegate.kinds.promotions.app.pipelines.suspects import SuspectList
     from tidegate.model.document import Document
 
 _HERE = "tidegate.kinds.promotions.cli.pipelines"
+_SUSPECTS = "tidegate.kinds.promotions.cli.suspects"
 _FORMATS = click.Choice(("text", "json", "yaml"))
 _PIPELINE = click.option("--pipeline", metavar="NAME", required=True, help="Which pipeline.")
 _REASON = click.option("--reason", required=True, help="Why; kept in the journal.")
@@ -27,7 +26,7 @@ _GOOD = click.option("--good/--bad", "good", required=True, help="How it went.")
 @click.command(
     cls=LazyGroup,
     commands_by_name={
-        "suspects": (f"{_HERE}:suspects", "List the commits that may have broken a version"),
+        "suspects": (f"{_SUSPECTS}:suspects", "List the commits that may have broken a version"),
         "lift": (f"{_HERE}:lift", "Let a version go on that failed"),
         "deployed": (f"{_HERE}:deployed", "Report that a target was deployed, well or not"),
         "evidence": (f"{_HERE}:evidence", "Report a result of a version"),
@@ -42,66 +41,6 @@ _GOOD = click.option("--good/--bad", "good", required=True, help="How it went.")
 )
 def promotions() -> None:
     """What is reported of versions in pipelines, and what is done about those that failed."""
-
-
-@click.command(
-    cls=Command,
-    examples="""
-    tidegate promotions suspects 003d132
-    tidegate promotions suspects 003d132 --bisect
-    tidegate promotions suspects 003d132 -o json
-    """,
-)
-@click.argument("version")
-@click.option("--pipeline", metavar="NAME", help="Which, where several quarantined it.")
-@click.option("--bisect", is_flag=True, help="Name the version to deploy on stage next.")
-@click.option("-o", "--output", type=_FORMATS, default="text", show_default=True)
-@setting_option("database")
-def suspects(version: str, pipeline: str | None, bisect: bool, output: str, database: str) -> None:
-    """List commits and authors between the last good version and one that failed.
-
-    With --bisect, the version in the middle is named: deployed on stage, it halves the range.
-    Nothing is deployed by this command: a person writes the version into the file that is named,
-    and reports how it went.
-    """
-    from tidegate.kinds.promotions.app.pipelines.suspects import suspect_list
-
-    with opened(database) as store:
-        found = suspect_list(journals(store), version, pipeline)
-    if output != "text":
-        emit(found, output)
-        return
-    for line in _lines(found, bisect=bisect):
-        click.echo(line)
-
-
-def _lines(found: "SuspectList", *, bisect: bool) -> Iterator[str]:
-    why = f": {found.why}" if found.why else ""
-    yield f"{found.version[:7]} failed on {found.failed_on} at {found.failed_at}{why}"
-    if found.good is None or found.number is None:
-        yield "which commits are suspects is not known: no earlier version was seen to be good"
-    else:
-        yield f"{counted(found.number, 'suspect')} since {found.good[:7]}, the last good version:"
-    for author in found.authors:
-        yield f"  {author.name} <{author.email}>"
-        for each in author.commits:
-            yield f"    {each.sha[:7]}  {each.subject}"
-    yield f"{found.role} can lift the quarantine: tidegate promotions lift {found.version[:7]}"
-    if bisect:
-        yield from _bisect_lines(found)
-
-
-def _bisect_lines(found: "SuspectList") -> Iterator[str]:
-    step = found.bisect
-    if step is None:
-        yield "nothing is left to halve on stage"
-        return
-    yield f"next: {step.version[:7]} {step.subject}"
-    yield f"  good leaves {step.left_if_good}, a failure {step.left_if_bad}"
-    for each in step.targets:
-        yield f"  write ref: {step.version} for {each}"
-    reported = f"tidegate promotions deployed TARGET {step.version[:7]}… --good|--bad"
-    yield f"  then report how it went: {reported}"
 
 
 @click.command(

@@ -91,6 +91,7 @@ class PromotedTargets:
         namespace = self._follow(reference, where[0], troubles)
         cluster = self._named(namespace, "cluster", reference, troubles)
         environment = self._named(namespace, "environment", reference, troubles)
+        where_to = text(field(namespace, "environment"), "$ref")
         saas, template, url = names
         place = TargetPlace(
             saas=saas,
@@ -99,6 +100,7 @@ class PromotedTargets:
             cluster=cluster,
             namespace=text(namespace, "name"),
             environment=environment,
+            phase=text(self._follow(where_to, reference, []), "servicePhase"),
             file=where[0],
             path=where[1],
             document=where[2],

@@ -30,6 +30,7 @@ from tidegate.kinds.promotions.core.channels.proof import (
     quarantine_verdict,
     trouble_verdict,
     trust_verdict,
+    try_verdicts,
 )
 from tidegate.model.plan import Action, Change, ChangeKind, Option, Plan
 from tidegate.model.progress_reasons import ProgressReason
@@ -126,6 +127,7 @@ class _Evidence:
                 *named_verdicts(self._world, version),
                 block_verdict(self._world, version),
                 quarantine_verdict(self._world, version),
+                *try_verdicts(self._world, version),
                 trust_verdict(self._world, version, self._now),
             )
         return self._said[version]

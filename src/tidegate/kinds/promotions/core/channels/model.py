@@ -135,6 +135,8 @@ class ChannelWorld(msgspec.Struct, frozen=True, kw_only=True):
     # Versions that failed, and the role that can lift a quarantine.
     quarantined: Mapping[str, Quarantine] = {}
     quarantine_role: str = ""
+    # Versions that stage has only to find what broke another: where they are tried, and that other.
+    tried: Mapping[str, tuple[str, str]] = {}
     # How many promotions went well, and how many must have without an approval of people.
     went_well: int = 0
     trusted_after: int = 0

@@ -95,6 +95,13 @@ def quarantine_verdict(world: ChannelWorld, version: str | None) -> Verdict:
     )
 
 
+def try_verdicts(world: ChannelWorld, version: str | None) -> Iterator[Verdict]:
+    """The version is not on stage only because a person looks for what broke another."""
+    if version is not None and version in world.tried:
+        target, broken = world.tried[version]
+        yield verdict(ChannelReason.TriedOnStage, short(version), target, short(broken))
+
+
 def trust_verdict(world: ChannelWorld, version: str | None, now: Instant) -> Verdict:
     """Enough promotions of the pipeline went well, or other people approve this one."""
     if world.went_well >= world.trusted_after:

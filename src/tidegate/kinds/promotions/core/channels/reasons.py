@@ -255,6 +255,13 @@ class ChannelReason(Reason):
         (("version", _N), ("target", _N), ("at", _I), ("why", _N), ("role", _N)),
         "a newer version, or {role} lifts it: `promotions lift {version}`",
     )
+    TriedOnStage = Entry(
+        Gate.BLOCK,
+        _STOP,
+        "{version} is on {target} only to find what broke {broken}",
+        (("version", _N), ("target", _N), ("broken", _N)),
+        "the search ends (`promotions suspects {broken} --bisect`), and it is written as before",
+    )
     PipelineTrusted = Entry(
         Gate.APPROVAL,
         _PASS,

@@ -34,6 +34,8 @@ class TargetPlace(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     cluster: str
     namespace: str
     environment: str = ""
+    # The phase of its environment: stage, production; empty: not declared.
+    phase: str = ""
     # The file that has its `ref`, the path of it there, and the document of that file.
     file: str
     path: str = ""

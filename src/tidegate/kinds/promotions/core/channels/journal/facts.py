@@ -6,6 +6,7 @@
     SlosSeen           which SLOs are met
     EvidenceReported   a person or a program reports a result of a version, under a name
     QuarantineLifted   a person lets a version go on that failed
+    BisectConfirmed    a person lets an intermediate version on stage, to find what broke another
     RequestsSeen       the merge requests of the pipeline, where they differ from before
 
 The partition is `channels/NAME`, the targets are the subscribers of that pipeline.
@@ -147,6 +148,26 @@ class QuarantineLifted(Fact, frozen=True, tag="quarantineLifted", kw_only=True, 
         return f"quarantine of {self.version[:SHORT]} lifted{because(self.reason)}"
 
 
+class BisectConfirmed(Fact, frozen=True, tag="bisectConfirmed", kw_only=True, omit_defaults=True):
+    """A person lets an intermediate version on stage, to find what broke a version."""
+
+    # The version that failed.
+    version: str
+    # The publisher that it failed on, and what is written there while nothing is tried.
+    target: str
+    ref: str
+    step: str
+
+    def line(self) -> str:
+        """What is tried where, and why."""
+        tried = f"{self.step[:SHORT]} is tried on {self.target}"
+        return f"{tried}, to find what broke {self.version[:SHORT]}"
+
+    def names(self, target: str) -> bool:
+        """Whether it is tried on a target."""
+        return target == self.target
+
+
 class RequestsSeen(Fact, frozen=True, tag="requestsSeen", kw_only=True, omit_defaults=True):
     """The merge requests of a pipeline that are open, and what those show that ended since."""
 
@@ -169,6 +190,7 @@ PIPELINE_FACTS: tuple[type[Fact], ...] = (
     SlosSeen,
     EvidenceReported,
     QuarantineLifted,
+    BisectConfirmed,
     RequestsSeen,
 )
 register(*PIPELINE_FACTS)

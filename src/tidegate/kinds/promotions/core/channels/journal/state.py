@@ -7,12 +7,19 @@ import msgspec
 from msgspec.structs import replace
 
 from tidegate.journal.fact import Fact
+from tidegate.kinds.promotions.core.channels.bisection import (
+    Bisection,
+    BisectTry,
+    with_result,
+    with_try,
+)
 from tidegate.kinds.promotions.core.channels.history import (
     DeploymentSeen,
     PublisherHistory,
     fold,
 )
 from tidegate.kinds.promotions.core.channels.journal.facts import (
+    BisectConfirmed,
     DeploymentsSeen,
     EvidenceReported,
     PipelineRead,
@@ -58,6 +65,8 @@ class PipelineKnown(msgspec.Struct):
     # By version, then by name.
     named: dict[str, dict[str, NamedEvidence]] = {}
     quarantined: dict[str, Quarantine] = {}
+    # Searches for what broke a version, by that version.
+    bisections: dict[str, Bisection] = {}
     moves: dict[str, SubscriberMove] = {}
     # Versions that were promoted and run well, the newest last, and how many there were in all.
     well: tuple[str, ...] = ()
@@ -76,6 +85,9 @@ def take(known: PipelineKnown, at: Instant, fact: Fact, actor: str) -> None:
     """Take one fact into account; facts that are not about pipelines change nothing."""
     if isinstance(fact, EvidenceReported):
         _reported(known, at, fact, actor)
+        return
+    if isinstance(fact, BisectConfirmed):
+        _confirmed(known, at, fact, actor)
         return
     step = _STEPS.get(type(fact))
     if step is not None:
@@ -127,6 +139,9 @@ def _moved(
 
 def _deployed(known: PipelineKnown, _: Instant, fact: DeploymentsSeen) -> None:
     for each in fact.deployments:
+        known.bisections = {
+            version: with_result(one, each) for version, one in known.bisections.items()
+        }
         before = known.histories.get(each.target)
         after = fold(before, each)
         if after == before:
@@ -188,6 +203,15 @@ def _reported(known: PipelineKnown, at: Instant, fact: EvidenceReported, actor: 
     _forget(known.named)
 
 
+def _confirmed(known: PipelineKnown, at: Instant, fact: BisectConfirmed, actor: str) -> None:
+    if fact.version not in known.quarantined:  # it was lifted meanwhile
+        return
+    began = Bisection(version=fact.version, target=fact.target, ref=fact.ref)
+    one = known.bisections.get(fact.version, began)
+    known.bisections[fact.version] = with_try(one, BisectTry(version=fact.step, at=at, by=actor))
+    _forget(known.bisections)
+
+
 def _forget(some: dict[str, Any]) -> None:
     while len(some) > REMEMBERED_MAX:
         del some[next(iter(some))]
@@ -195,6 +219,7 @@ def _forget(some: dict[str, Any]) -> None:
 
 def _lifted(known: PipelineKnown, _: Instant, fact: QuarantineLifted) -> None:
     known.quarantined.pop(fact.version, None)
+    known.bisections.pop(fact.version, None)
 
 
 def _requests(known: PipelineKnown, at: Instant, fact: RequestsSeen) -> None:

@@ -19,15 +19,15 @@ from tidegate.kinds.promotions.core.channels.pipeline import TRUST_GATE, Pipelin
 from tidegate.kinds.promotions.core.channels.sources import (
     PipelineReading,
     SaasSubscriber,
+    TargetPlace,
 )
 from tidegate.kinds.promotions.core.requests.model import combination
 
 Responses = Mapping[str, tuple[Response, ...]]
 
 
-def labels_of(one: SaasSubscriber) -> dict[str, str]:
-    """The labels by which brakes and grants select a subscriber."""
-    place = one.place
+def labels_of(place: TargetPlace) -> dict[str, str]:
+    """The labels by which brakes and grants select a target."""
     found = {
         "environment": place.environment,
         "cluster": place.cluster,
@@ -55,7 +55,7 @@ def channel_world(
     if reading is None:
         return None
     pipeline = reading.pipeline
-    labels = {each.name: labels_of(each) for each in reading.subscribers}
+    labels = {each.name: labels_of(each.place) for each in reading.subscribers}
     publishers = {e.name: PublisherTarget(e.name, e.version) for e in reading.publishers}
     versions = {each.version for each in publishers.values() if each.version is not None}
     return ChannelWorld(
@@ -75,6 +75,7 @@ def channel_world(
         named={version: dict(some) for version, some in known.named.items()},
         quarantined=dict(known.quarantined),
         quarantine_role=pipeline.quarantine_role,
+        tried=dict(_tried(known, reading)),
         went_well=known.well_number,
         trusted_after=pipeline.trust.promotions,
         trust_gates={each: _trust_gate(pipeline, each, responses) for each in versions},
@@ -117,6 +118,14 @@ def _hotfixes(reading: PipelineReading) -> Iterator[tuple[str, Hotfix]]:
                 skips=frozenset(pipeline.hotfix_skips),
             ),
         )
+
+
+def _tried(known: PipelineKnown, reading: PipelineReading) -> Iterator[tuple[str, tuple[str, str]]]:
+    """Versions that are tried, until their target is written as it was before."""
+    refs = {each.name: each.ref for each in reading.publishers}
+    for one in known.bisections.values():
+        if refs.get(one.target) != one.ref:
+            yield from ((each.version, (one.target, one.version)) for each in one.tries)
 
 
 def _under_way(known: PipelineKnown, reading: PipelineReading) -> Iterator[tuple[str, str]]:
