@@ -189,6 +189,7 @@ def test_status_names_leader_mode_and_last_round_as_data(tmp_path: Path) -> None
         "stale": False,
         "trouble": "",
         "gone": "",
+        "broken": "",
     }
     (item,) = json.loads(tidegate(tmp_path, "get", "rollouts", "-o", "json").stdout)["items"]
     assert item["worker"] == worker

@@ -17,9 +17,16 @@ from tidegate.app.access.sight import mentions
 from tidegate.app.decision import Decision as Decision  # noqa: PLC0414  others have it from here
 from tidegate.app.decision import LimitedDecision
 from tidegate.app.kept_states import KeptDecision, KeptStates
-from tidegate.app.workers import Attendance, PartitionWorker, attendance, trouble_lines
+from tidegate.app.lookup import called, ease
+from tidegate.app.workers import (
+    Attendance,
+    PartitionWorker,
+    attendance,
+    trouble_lines,
+    unreadable,
+    verified,
+)
 from tidegate.engine.kind import Rules
-from tidegate.explain.view import PartitionView, TargetRow
 from tidegate.gates.brakes import Brakes
 from tidegate.gates.scope import kind_word
 from tidegate.journal.fact import Fact
@@ -27,10 +34,9 @@ from tidegate.journal.keys import target_of as target_of_key
 from tidegate.journal.lease import KeptLease
 from tidegate.model.errors import NotFoundError, OutsideError
 from tidegate.model.problem import nearest, nearest_or_all
-from tidegate.model.reason import Outcome
 from tidegate.model.target import bare
 from tidegate.model.time import Instant
-from tidegate.store.port import Store
+from tidegate.store.port import BrokenChainError, Store
 
 # Of more partitions than these, a list shows each as it was at most a second ago.
 FEW = 20
@@ -73,6 +79,8 @@ class Journals:
         # What was decided for this moment; None: every question is decided anew.
         self._known: dict[str, Decision | None] | None = None if kept is None else {}
         self._heads = heads
+        # What cannot be folded, because its chain is broken; the reason is with its worker.
+        self._unreadable: dict[str, PartitionWorker] = {}
 
     @cached_property
     def leases(self) -> dict[str, KeptLease]:
@@ -91,6 +99,8 @@ class Journals:
     def attendance(self, partition: str) -> Attendance:
         """The worker of a partition, and the moment to decide for."""
         found = attendance(self.store, self.leases, partition, self.now)
+        if self.is_now:
+            found = verified(found, self._kept.broken)
         if self._at is None:
             return found
         return Attendance(replace(found.worker, stale=False), self._at)
@@ -99,9 +109,14 @@ class Journals:
         """The worker of every partition there is."""
         return tuple(self.attendance(each).worker for each in self.names())
 
-    @cached_property
+    @property
     def unseen(self) -> tuple[PartitionWorker, ...]:
-        """Partitions that a worker leads and cannot see, and of which nothing is known."""
+        """Partitions of which nothing is known: no worker sees them, or they cannot be folded."""
+        found = (self._unreadable[each] for each in self._unreadable if self._is_shown(each))
+        return (*self._unobserved, *found)
+
+    @cached_property
+    def _unobserved(self) -> tuple[PartitionWorker, ...]:
         led = [
             each
             for each, record in self.leases.items()
@@ -128,7 +143,7 @@ class Journals:
             return self
         found = copy(self)
         # What the one before has worked out for itself is not for this caller.
-        found.__dict__.pop("unseen", None)
+        found.__dict__.pop("_unobserved", None)
         found.__dict__.pop("_hidden", None)
         found._caller, found._limited = caller, {}
         if found._known is None:
@@ -143,7 +158,7 @@ class Journals:
     def only_whole(self) -> "Journals":
         """The same, without partitions of which only a part may be seen."""
         found = copy(self)
-        found.__dict__.pop("unseen", None)
+        found.__dict__.pop("_unobserved", None)
         found._only_whole = True
         return found
 
@@ -245,7 +260,12 @@ class Journals:
 
     def _afresh(self, partition: str, seq: int | None) -> Decision | None:
         rules = self.rules_of(partition)
-        found, alone = self._made(partition, rules, self._kept.states.of(rules)(partition))
+        try:
+            state = self._kept.state(rules, partition)
+        except BrokenChainError as error:
+            self._unreadable[partition] = unreadable(self.leases, partition, error, self.now)
+            return None
+        found, alone = self._made(partition, rules, state)
         if seq is not None:
             kept = KeptDecision(seq, self._brakes, found, self.now, alone)
             self._kept.keep(partition, kept)
@@ -343,14 +363,17 @@ class Journals:
             for row in view.targets
             if row.name in (wanted, name.removeprefix(f"{one.rules.target_noun}/"))
         ]
-        mine.sort(key=lambda found: _ease(found[1], found[2]))
+        mine.sort(key=lambda found: ease(found[1], found[2]))
         if mine:
             others = tuple(one.partition for one, *_ in mine[1:])
             return mine[0][0], mine[0][2].name, others
         names = {target.name for _, view in every for target in view.targets}
         names |= {one.partition for one, _ in every}
         hint = nearest(wanted, names) or f"`tidegate get rollouts` lists {len(every)} rollouts"
-        if not every:
+        lost = self.unseen
+        if lost:  # it may be a target of one of these
+            hint = next(trouble_lines(lost, self.now))
+        elif not every:
             hint = "nothing was decided yet; `tidegate run` and `tidegate serve` do"
         raise NotFoundError("rollout or target", wanted, hint)
 
@@ -366,32 +389,3 @@ class Journals:
         if isinstance(one, LimitedDecision) and mentions(found, one.hidden):
             return ""
         return found
-
-
-def target_of(view: PartitionView, name: str) -> TargetRow | None:
-    """The row of a target; None: there is none."""
-    return next((each for each in (*view.targets, *view.unplaced) if each.name == name), None)
-
-
-def called(names: list[str], name: str) -> list[str]:
-    """The partitions of a name, with or without their kind."""
-    found = [one for one in names if name in (one, one.partition("/")[2])]
-    if found:
-        return found
-    # What runs in one place only needs no place in its name.
-    placed = [one for one in names if one.partition("/")[2].startswith(f"{name}@")]
-    return placed if len(placed) == 1 else []
-
-
-def _ease(view: PartitionView, row: TargetRow) -> tuple[int, bool]:
-    """How little a target of a partition needs attention; of two alike, what has groups first."""
-    stopped = row.waits and row.shut is not None and row.shut.outcome is Outcome.STOP
-    if view.summary in ("Failed", "Aborted"):
-        ease = 0
-    elif stopped:
-        ease = 1
-    elif view.summary == "Succeeded":
-        ease = 4
-    else:
-        ease = 2 if row.waits or row.starts or row.state == "Updating" else 3
-    return ease, not view.groups

@@ -7,16 +7,24 @@ on more than that (places of budgets, evidence, other partitions) is decided aga
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
+
+from msgspec import MsgspecError
 
 from tidegate.app.decision import Decision
 from tidegate.engine.brakes.book import BrakeBook
+from tidegate.engine.kind import Rules
 from tidegate.engine.others import OtherStates
 from tidegate.engine.past.states import PastStates
 from tidegate.gates.brakes import Brakes, touches
 from tidegate.gates.scope import kind_of
+from tidegate.journal.chain import Break
+from tidegate.model.errors import TidegateError
 from tidegate.model.time import SECOND, Duration, Instant
-from tidegate.store.port import Store
+from tidegate.store.port import BrokenChainError, Head, Store
+
+# What an entry that was changed by hand may raise as it is read and folded.
+_UNREADABLE = (TidegateError, MsgspecError, ValueError, LookupError, TypeError, AttributeError)
 
 T = TypeVar("T")
 # A decision is used again for so long, if nothing was written to its partition meanwhile.
@@ -65,6 +73,26 @@ class KeptStates:
         self.listed_at = Instant(0)
         self._decided: dict[str, KeptDecision] = {}
         self._made: dict[str, tuple[Decision, object]] = {}
+        self._store = store
+        # Chains that were verified, by the end they had.
+        self._verified: dict[str, tuple[Head, Break | None]] = {}
+
+    def state(self, rules: Rules[Any, Any, Any], partition: str) -> Any:
+        """The state of a partition; BrokenChainError if it cannot be folded for that reason."""
+        try:
+            return self.states.of(rules)(partition)
+        except _UNREADABLE as error:
+            broken = self.broken(partition)
+            if broken is None:
+                raise
+            raise BrokenChainError(partition, broken) from error
+
+    def broken(self, partition: str) -> Break | None:
+        """Where a chain does not hold; it is verified again once it has another end."""
+        head, known = self._store.head(partition), self._verified.get(partition)
+        if known is None or known[0] != head:
+            known = self._verified[partition] = (head, self._store.verify(partition))
+        return known[1]
 
     def keep(self, partition: str, known: KeptDecision) -> None:
         """Remember what was decided of a partition."""

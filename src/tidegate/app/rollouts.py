@@ -15,7 +15,8 @@ from tidegate.app.documents import (
     group_part,
     recheck_of,
 )
-from tidegate.app.journals import Decision, Journals, target_of
+from tidegate.app.journals import Decision, Journals
+from tidegate.app.lookup import target_of
 from tidegate.app.when import expected_in
 from tidegate.app.workers import PartitionWorker, standbys
 from tidegate.explain.view import PartitionView
@@ -32,6 +33,8 @@ from tidegate.store.port import Store
 HISTORY = 10
 # How many are read at first, and then twice as many.
 TAIL = 50
+# What `status` calls partitions that are not acted on before they are restored.
+BROKEN = "journals with a broken chain"
 
 
 def status(journals: Journals) -> StatusReport:
@@ -49,6 +52,8 @@ def status(journals: Journals) -> StatusReport:
         holds |= one.holds
         if view.needs.mistakes:
             needs["mistakes in labels"] += len(view.needs.mistakes)
+        if one.worker.broken:
+            needs[BROKEN] += 1
         if one.worker.leader is not None and one.worker.stale:
             needs["rollouts that cannot be read"] += 1
         if one.worker.gone and (one.counts["moving"] or one.counts["waiting"]):
@@ -56,7 +61,7 @@ def status(journals: Journals) -> StatusReport:
     for worker in journals.unseen:
         workers.append(worker)
         kinds.setdefault(kind_word(worker.partition), Counter()).update({"rollouts": 1})
-        needs["rollouts that cannot be read"] += 1
+        needs[BROKEN if worker.broken else "rollouts that cannot be read"] += 1
     if holds:
         needs["holds"] = len(holds)
     shows_all = journals.is_now and journals.is_unlimited

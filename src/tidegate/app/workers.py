@@ -5,14 +5,17 @@ hour may be well. So what is shown is decided for now only while a worker looks;
 moment of its last look, and the reader is told.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 import msgspec
+from msgspec.structs import replace
 
 from tidegate.engine.kind import ACTOR
+from tidegate.journal.chain import Break
 from tidegate.journal.lease import STANDBY, KeptLease
 from tidegate.model.counted import counted
 from tidegate.model.document import Part
+from tidegate.model.errors import OutsideError
 from tidegate.model.time import (
     Duration,
     Instant,
@@ -21,7 +24,7 @@ from tidegate.model.time import (
     format_second,
     parse_instant,
 )
-from tidegate.store.port import Store
+from tidegate.store.port import BrokenChainError, Store
 
 # How many of the last entries are searched for one that a worker wrote.
 TAIL = 50
@@ -46,6 +49,8 @@ class PartitionWorker(Part, frozen=True, kw_only=True):
     trouble: str = ""
     # The worker that led it last and has not given it back: it was killed, or hangs. Empty: none.
     gone: str = ""
+    # That its chain is broken, and what to do; empty: it holds, or a worker leads it and says so.
+    broken: str = ""
 
     @property
     def saw_nothing(self) -> bool:
@@ -116,16 +121,30 @@ def attendance(
     return Attendance(worker, now if fresh or last is None else min(last, now))
 
 
+def verified(found: Attendance, verify: Callable[[str], Break | None]) -> Attendance:
+    """The same, with what is wrong with its chain; a worker that leads it verifies it itself."""
+    worker = found.worker
+    broken = verify(worker.partition) if worker.leader is None else None
+    if broken is None:
+        return found
+    said = str(BrokenChainError(worker.partition, broken))
+    return replace(found, worker=replace(worker, broken=said))
+
+
 def _written_at(store: Store, partition: str) -> Instant | None:
     """When a worker last wrote to a partition; None: not among the last entries."""
     last = store.head(partition).seq
-    entries = list(store.read(partition, after=max(0, last - TAIL)))
+    try:
+        entries = list(store.read(partition, after=max(0, last - TAIL)))
+    except OutsideError:  # some are missing: that its chain is broken is said in its place
+        return None
     return next((each.at for each in reversed(entries) if each.actor == ACTOR), None)
 
 
 def trouble_lines(workers: Iterable[PartitionWorker], now: Instant) -> Iterator[str]:
     """What is not shown as it is now, and why; what none acts on."""
     known = list(workers)
+    yield from dict.fromkeys(each.broken for each in known if each.broken)
     never = [each for each in known if each.saw_nothing]
     for why in dict.fromkeys(each.trouble for each in never):
         for some in grouped(each for each in never if each.trouble == why):
@@ -146,6 +165,22 @@ def trouble_lines(workers: Iterable[PartitionWorker], now: Instant) -> Iterator[
             why = next((each.trouble for each in some if each.trouble), "")
             what = f"cannot see it ({why})" if why else "has ended no round since"
             yield f"worker {leader} {what}: {names}{moment}"
+
+
+def unreadable(
+    records: Mapping[str, KeptLease], partition: str, error: BrokenChainError, now: Instant
+) -> PartitionWorker:
+    """The worker of a partition that cannot be folded, because its chain is broken."""
+    record = records.get(partition)
+    look = None if record is None else record.look
+    return PartitionWorker(
+        partition=partition,
+        leader=record.lease.holder if record is not None and record.runs(now) else None,
+        acts=None if look is None else look.acts,
+        looked_at=None,
+        stale=False,
+        broken=str(error),
+    )
 
 
 def look_words(at: Instant, now: Instant) -> str:

@@ -11,6 +11,11 @@ from tidegate.wiring import clock
 def tell_unattended(workers: Iterable[PartitionWorker]) -> None:
     """That what was just recorded has no effect yet, if so: no worker is running, or none acts."""
     known = list(workers)
+    broken = [each.broken for each in known if each.broken]
+    for line in broken:
+        click.echo(line, err=True)
+    if broken and len(broken) == len(known):
+        return  # a worker that starts does nothing about it either
     if not any(each.leader for each in known):
         what = "no worker is running on this journal: it takes effect when one does"
         click.echo(what, err=True)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from tidegate.app.workers import Attendance, attendance, trouble_lines
+from tidegate.app.workers import Attendance, attendance, trouble_lines, verified
 from tidegate.engine.brakes.book import BrakeBook
 from tidegate.engine.others import OtherStates
 from tidegate.engine.partition import PartitionState
@@ -54,7 +54,8 @@ class UpgradeJournal:
 
     def attendance(self, partition: str, now: Instant) -> Attendance:
         """The worker of an organisation, and the moment to decide for."""
-        return attendance(self._store, self._store.leases(), partition, now)
+        found = attendance(self._store, self._store.leases(), partition, now)
+        return verified(found, self._store.verify)
 
     def soak(self, key: str) -> dict[str, SoakLedger]:
         """What has soaked in one `env/org`, and by add-on in `env/org/addon`."""
