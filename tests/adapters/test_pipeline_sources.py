@@ -24,8 +24,9 @@ from tests.pipelined import (
     reading_in,
     saas_text,
 )
-from tidegate.cli.merge_requests.publisher_shards import PublisherShards
+from tidegate.cli.merge_requests.publisher_shards import PublisherRuns, PublisherShards
 from tidegate.git.client.repository import open_repository
+from tidegate.kinds.integrations.core.waves.execution import ShardExecution
 from tidegate.kinds.promotions.app.pipelines.observation import PipelineSurvey
 from tidegate.kinds.promotions.app.pipelines.ports import PipelinePorts
 from tidegate.kinds.promotions.app.ports import TrialFiles
@@ -33,6 +34,8 @@ from tidegate.kinds.promotions.channel_kind import PipelineKind
 from tidegate.kinds.promotions.client.commit_ranges import CommitRanges
 from tidegate.kinds.promotions.client.state_folder import StateFolder
 from tidegate.kinds.promotions.core.channels.journal.facts import DeploymentsSeen, PipelineRead
+from tidegate.kinds.promotions.core.channels.model import ShardRuns
+from tidegate.kinds.promotions.core.channels.pipeline import EvidenceRule
 from tidegate.kinds.promotions.core.channels.sources import PipelineReading
 from tidegate.kinds.promotions.core.verification import EnvironmentRuns
 from tidegate.model.errors import OutsideError
@@ -133,18 +136,69 @@ def test_a_publisher_runs_its_version_where_all_its_shards_do(
     repository = open_repository(tmp_path / "clone")
     reading = replace(reading, base=repository.tip())
     tried: dict[str, Mapping[str, bytes]] = {}
+    promises: dict[str, Mapping[str, bytes]] = {}
 
-    async def running(commit: str, trials: TrialFiles) -> dict[str, EnvironmentRuns]:
+    async def running(
+        commit: str, trials: TrialFiles, promised: TrialFiles | None = None
+    ) -> dict[str, EnvironmentRuns]:
         assert commit == reading.base
         tried.update(trials)
+        promises.update(promised or {})
         return {name: EnvironmentRuns(environment=name, **seen) for name in trials}
 
     found = asyncio.run(PublisherShards(repository, running).read(reading, START))
     assert tried.keys() == {STAGE, STAGE_EU}
     changed = tried[STAGE][SAAS].decode()
     assert changed == saas_text().replace("ref: main", f"ref: {'f' * 40}", 1)
+    # What counts is the version that was read, wherever the branch is by now.
+    version = promises[STAGE][SAAS].decode()
+    assert version == saas_text().replace("ref: main", f"ref: {NEW}", 1)
     assert [each.target for each in found] == ([STAGE, STAGE_EU] if good else [])
     assert all(each.version == NEW and each.good for each in found)
+
+
+@pytest.mark.parametrize(
+    "shards, expected",
+    [
+        ([], {"shards": 0}),
+        ([("a", 3, "", ""), ("b", 2, "", "")], {"shards": 2, "clean": 2, "least": "b"}),
+        (
+            [("a", 3, "", ""), ("b", 0, "it crashes", "")],
+            {"shards": 2, "least": "b", "failing": ("b: it crashes",)},
+        ),
+        (
+            [("a", 0, "", "no answer"), ("b", 1, "", "")],
+            {"shards": 2, "least": "a", "unread": ("a: no answer",)},
+        ),
+    ],
+)
+def test_a_publisher_ran_its_version_as_often_as_the_shard_that_ran_it_least(
+    tmp_path: Path, shards: list[tuple[str, int, str, str]], expected: dict[str, Any]
+) -> None:
+    """Those that fail and those that give no answer are named."""
+    runs = EvidenceRule(runs=3)
+    reading = reading_in(tmp_path, bundle_files())
+    repository = open_repository(tmp_path / "clone")
+    pipeline = replace(reading.pipeline, evidence=runs)
+    reading = replace(reading, base=repository.tip(), pipeline=pipeline)
+
+    class Shards:
+        async def executed(
+            self, commit: str, trials: TrialFiles, promised: TrialFiles, needed: int
+        ) -> dict[str, list[ShardExecution]]:
+            assert (commit, needed) == (reading.base, 3)
+            assert trials.keys() == promised.keys() == {STAGE, STAGE_EU}
+            some = [
+                ShardExecution(shard=name, clean=clean, failing=failing, unread=unread)
+                for name, clean, failing, unread in shards
+            ]
+            return {STAGE: some}
+
+        async def close(self) -> None:
+            """Nothing is open."""
+
+    found = asyncio.run(PublisherRuns(repository, Shards()).read(reading))
+    assert found == {STAGE: ShardRuns(version=NEW, **expected)}
 
 
 def test_commits_between_versions_are_counted_and_named(tmp_path: Path) -> None:

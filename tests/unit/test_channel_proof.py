@@ -40,6 +40,9 @@ def test_what_cannot_be_read_keeps_a_subscriber_back_and_is_named() -> None:
     assert not found.actions
 
 
+UNKNOWN = "whether the shards of q ran new is not known"
+
+
 def ran(version: str = "new", shards: int = 2, clean: int = 3, **more: Any) -> ShardRuns:
     return ShardRuns(version=version, shards=shards, clean=clean, **more)
 
@@ -49,12 +52,12 @@ def ran(version: str = "new", shards: int = 2, clean: int = 3, **more: Any) -> S
     [
         ({"p": ran(), "q": ran()}, []),
         ({"p": ran(), "q": ran(shards=0, clean=0)}, []),
-        ({"p": ran()}, ["whether the shards of q ran new is not known"]),
-        ({"p": ran(), "q": ran(version="old")}, ["whether the shards of q ran new is not known"]),
-        ({"p": ran(), "q": ran(unread=("s1",))}, ["whether the shards of q ran new is not known"]),
+        ({"p": ran()}, [f"{UNKNOWN}: no runs of it were seen"]),
+        ({"p": ran(), "q": ran(version="old")}, [f"{UNKNOWN}: no runs of it were seen"]),
+        ({"p": ran(), "q": ran(unread=("s1: no answer",))}, [f"{UNKNOWN}: s1: no answer"]),
         (
-            {"p": ran(), "q": ran(clean=1)},
-            ["a shard of q ran new cleanly 1 time; 3 are asked for"],
+            {"p": ran(), "q": ran(clean=1, least="tf/a")},
+            ["tf/a of q ran new cleanly 1 time; 3 are asked for"],
         ),
         (
             {"p": ran(failing=("s1: exit 1",)), "q": ran()},

@@ -1,24 +1,31 @@
 """What the shards of a promotion's environments run: a port of promotions, on integrations."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from hashlib import blake2b
+from itertools import islice
 from pathlib import Path
+from typing import TypeVar
 
 from tidegate import wiring
 from tidegate.edit.edited_tree import EditedTree
 from tidegate.git.tree_port import Tree
-from tidegate.kinds.integrations.app.estate import EstateView, read_estate
-from tidegate.kinds.integrations.app.estates import estate_in
+from tidegate.kinds.integrations.app.estate import EstateView, FindCluster, read_estate
+from tidegate.kinds.integrations.app.estates import estate_in, with_heads
+from tidegate.kinds.integrations.app.execution import ShardExecutions
 from tidegate.kinds.integrations.app.shards import Units, chosen_units
 from tidegate.kinds.integrations.app.verification import Verification, VerifiedShard, verify_once
+from tidegate.kinds.integrations.cli.shard_fleet import runs_of as runs_of_settings
 from tidegate.kinds.integrations.cli.site import Clusters, site_of
 from tidegate.kinds.integrations.core.review.effect import effects_of
+from tidegate.kinds.integrations.core.waves.execution import ShardExecution
 from tidegate.kinds.integrations.core.workloads.estate import ManagedPlace, Unit
 from tidegate.kinds.promotions.app.ports import TrialFiles
 from tidegate.kinds.promotions.core.verification import EnvironmentRuns
 from tidegate.settings.settings import Settings
 
+T = TypeVar("T")
 # A shard by the name of its place and its own.
 ShardKey = tuple[str, str]
 # Results of trials that are kept: some for every environment of some promotions.
@@ -33,31 +40,89 @@ class IntegrationRunning:
         self._view: tuple[str, EstateView] | None = None
         # By commit and trial.
         self._depending: dict[tuple[str, bytes], frozenset[ShardKey]] = {}
+        # The units that a trial moves, as other files promise them, by the files of both.
+        self._promised: dict[tuple[str, bytes, bytes], Units] = {}
+        # None: no runs were asked for.
+        self._executions: ShardExecutions | None = None
 
-    async def __call__(self, commit: str, trials: TrialFiles) -> Mapping[str, EnvironmentRuns]:
+    async def __call__(
+        self, commit: str, trials: TrialFiles, promised: TrialFiles | None = None
+    ) -> Mapping[str, EnvironmentRuns]:
         """What the shards run that each trial would move."""
+        units = await self._units(commit, trials, promised or {})
+        async with self._clusters() as find:
+            found = await verify_once(_flat(units), find)
+        return {name: _runs(name, some) for name, some in _by_name(units, found.items).items()}
+
+    async def executed(
+        self, commit: str, trials: TrialFiles, promised: TrialFiles, needed: int
+    ) -> Mapping[str, Sequence[ShardExecution]]:
+        """How the shards ran what they are promised; those that are to run nothing are left out."""
+        if self._executions is None:
+            self._executions = ShardExecutions(runs_of_settings(self._settings))
+        units = await self._units(commit, trials, promised)
+        async with self._clusters() as find:
+            found = await self._executions.read(_flat(units), find, needed)
+        return {
+            name: [each for each in some if each is not None]
+            for name, some in _by_name(units, found).items()
+        }
+
+    async def close(self) -> None:
+        """Close what runs are read from."""
+        if self._executions is not None:
+            await self._executions.close()
+
+    @asynccontextmanager
+    async def _clusters(self) -> AsyncIterator[FindCluster]:
+        clusters = Clusters(self._settings)
+        try:
+            yield clusters.find
+        finally:
+            await clusters.close()
+
+    async def _units(
+        self, commit: str, trials: TrialFiles, promised: TrialFiles
+    ) -> dict[str, Units]:
+        """The units that each trial would move, as the commit or the given files promise them.
+
+        Where one of them is not promised anything, the whole environment is left out.
+        """
         if not trials:
             return {}
         view = await self._read(commit)
         depending = await asyncio.to_thread(self._all_depending, commit, view.tree, trials)
-        wanted = frozenset[ShardKey]().union(*depending.values())
-        units: Units = [each for each in chosen_units(view) if _key(each) in wanted]
-        clusters = Clusters(self._settings)
-        try:
-            found = await verify_once(units, clusters.find)
-        finally:
-            await clusters.close()
-        return runs_of(units, found, depending)
+        every = chosen_units(view)
+        found: dict[str, Units] = {}
+        for name, keys in depending.items():
+            if not keys or name not in promised:
+                found[name] = [each for each in every if _key(each) in keys]
+                continue
+            key = (commit, _digest(trials[name]), _digest(promised[name]))
+            if key not in self._promised:
+                if len(self._promised) >= _KEPT_MAX:
+                    self._promised.clear()
+                other = await self._estate(EditedTree(view.tree, dict(promised[name])))
+                some = [each for each in chosen_units(other) if _key(each) in keys]
+                self._promised[key] = some
+            found[name] = self._promised[key]
+        return {name: some for name, some in found.items() if len(some) == len(depending[name])}
 
     async def _read(self, commit: str) -> EstateView:
-        if self._view is None or self._view[0] != commit:
-            tree = wiring.open_tree(self._folder, commit)
-            bundle = await asyncio.to_thread(wiring.read_live_bundle, tree, wiring.bundle_cache())
-            settings = self._settings
-            registry = wiring.registry(settings.registry, settings.registry_auth)
-            site = site_of(settings)
-            self._view = commit, await read_estate(tree, lambda _: bundle, site, registry)
+        """The estate of a commit, worked out again where a branch that it follows has moved."""
+        if self._view is not None and self._view[0] == commit:
+            view = self._view[1]
+            if await asyncio.to_thread(with_heads, view.bundle, wiring.read_head) is view.bundle:
+                return view
+        self._depending.clear()
+        self._view = commit, await self._estate(wiring.open_tree(self._folder, commit))
         return self._view[1]
+
+    async def _estate(self, tree: Tree) -> EstateView:
+        bundle = await asyncio.to_thread(wiring.read_live_bundle, tree, wiring.bundle_cache())
+        settings = self._settings
+        registry = wiring.registry(settings.registry, settings.registry_auth)
+        return await read_estate(tree, lambda _: bundle, site_of(settings), registry)
 
     def _all_depending(
         self, commit: str, tree: Tree, trials: TrialFiles
@@ -71,6 +136,16 @@ class IntegrationRunning:
             found = depending_shards(tree, new, self._settings)
             self._depending |= {keys[name]: some for name, some in found.items()}
         return {name: self._depending[key] for name, key in keys.items()}
+
+
+def _flat(units: Mapping[str, Units]) -> Units:
+    return [each for some in units.values() for each in some]
+
+
+def _by_name(units: Mapping[str, Units], found: Sequence[T]) -> dict[str, list[T]]:
+    """What was found of all units, one after the other, by the name that they are under."""
+    rest = iter(found)
+    return {name: list(islice(rest, len(some))) for name, some in units.items()}
 
 
 def depending_shards(

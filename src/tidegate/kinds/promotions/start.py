@@ -7,7 +7,7 @@ the clone of the bundle and the forge.
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tidegate.engine.started import Started, nothing
+from tidegate.engine.started import Started
 from tidegate.kinds.promotions.core.channels.pipeline import KIND as CHANNELS
 from tidegate.kinds.promotions.core.decide import KIND
 from tidegate.settings.settings import Settings
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         DeploymentSource,
         PipelinePorts,
         PipelineRequests,
+        ShardRunSource,
         SloSource,
     )
     from tidegate.kinds.promotions.app.ports import PromotionPorts
@@ -57,8 +58,7 @@ def _pipelines(settings: Settings, offers: "PromotionPorts", forge: "Forge") -> 
     ports = pipeline_ports(settings, offers, ForgeRequests(offers, forge))
     adopt = settings.promotion_requests == "adopt"
     kind = PipelineKind(PipelineSurvey(ports, warn), ports.requests, clock(), adopt=adopt)
-    close = ports.slos.close if ports.slos is not None else nothing
-    return Started(kind, PipelineTelemetry(), close, (CHANNELS,))
+    return Started(kind, PipelineTelemetry(), ports.close, (CHANNELS,))
 
 
 def pipeline_ports(
@@ -80,15 +80,20 @@ def pipeline_ports(
     deployments: list[DeploymentSource] = []
     if settings.promotion_state:
         deployments.append(StateFolder(Path(settings.promotion_state)))
+    runs: ShardRunSource | None = None
     if offers.running is not None:
-        from tidegate.cli.merge_requests.publisher_shards import PublisherShards
+        from tidegate.cli.merge_requests.publisher_shards import PublisherRuns, PublisherShards
+        from tidegate.cli.merge_requests.running_shards import IntegrationRunning
 
-        deployments.append(PublisherShards(offers.bundle, offers.running))
+        shards = IntegrationRunning(Path(settings.bundle), settings)
+        deployments.append(PublisherShards(offers.bundle, shards))
+        runs = PublisherRuns(offers.bundle, shards)
     return PipelinePorts(
         bundle=offers.bundle,
         read_head=lambda url, branch: wiring.read_head(settings.source or url, branch),
         commits=CommitRanges(open_mirror),
         deployments=tuple(deployments),
+        runs=runs,
         slos=_slos(servers) if servers else None,
         requests=requests,
     )

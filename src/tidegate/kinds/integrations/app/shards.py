@@ -135,7 +135,7 @@ async def shard_rows(
 ) -> tuple[list[ShardRow], tuple[str, ...]]:
     """A row for each unit, and what could not be read."""
     readings = await read_namespaces(units, find)
-    ended = await _runs(units, readings, runs) if runs is not None else {}
+    ended = await read_runs(units, readings, runs) if runs is not None else {}
     rows = [
         row_in(
             place,
@@ -247,7 +247,8 @@ def _text(at: Instant | None) -> str | None:
     return None if at is None else format_second(at)
 
 
-async def _runs(units: Units, readings: NamespaceReadings, source: Runs) -> dict[str, ShardRun]:
+async def read_runs(units: Units, readings: NamespaceReadings, source: Runs) -> dict[str, ShardRun]:
+    """What the ready pods of some units say of their runs, by the pod's uid."""
     names = {shard.workload for _, unit in units for shard in unit.shards}
     found: dict[str, ShardRun] = {}
     for (cluster, _), snapshot in readings.snapshots.items():

@@ -6,7 +6,12 @@ from collections.abc import Callable, Iterable, Sequence
 import msgspec
 
 from tidegate.kinds.integrations.app.estate import FindCluster
-from tidegate.kinds.integrations.app.shards import Units, read_namespaces, row_in
+from tidegate.kinds.integrations.app.shards import (
+    NamespaceReadings,
+    Units,
+    read_namespaces,
+    row_in,
+)
 from tidegate.kinds.integrations.core.review.proof import Proof, moved_tags, proof_of
 from tidegate.kinds.integrations.fleet.snapshot import where_of
 from tidegate.model.document import Document, Part
@@ -99,12 +104,21 @@ def _settled(units: Units, found: Verification) -> bool:
 
 async def verify_once(units: Units, find: FindCluster) -> Verification:
     """What every one of some shards runs now, and what could not be read."""
-    proofs: list[Proof] = []
     readings = await read_namespaces(units, find)
-    gaps: dict[str, None] = {}
+    proofs = proofs_in(units, readings)
+    gaps = dict.fromkeys(
+        f"{'/'.join(where_of(place))}: not everything there could be read"
+        for (place, _), proof in zip(units, proofs, strict=True)
+        if proof.why and not proof.read
+    )
+    return verification_of(proofs, (*readings.troubles, *gaps))
+
+
+def proofs_in(units: Units, readings: NamespaceReadings) -> list[Proof]:
+    """What became of the promise to each unit, as the namespaces have it."""
+    proofs: list[Proof] = []
     for place, unit in units:
-        where = where_of(place)
-        snapshot = readings.snapshots.get(where)
+        snapshot = readings.snapshots.get(where_of(place))
         row = row_in(place, unit, snapshot)
         if snapshot is None:
             proofs.append(Proof(row=row, read=False))
@@ -113,9 +127,8 @@ async def verify_once(units: Units, find: FindCluster) -> Verification:
         if proof.why and not snapshot.complete:
             # What seems missing may only not have been read.
             proof = msgspec.structs.replace(proof, read=False)
-            gaps[f"{'/'.join(where)}: not everything there could be read"] = None
         proofs.append(proof)
-    return verification_of(proofs, (*readings.troubles, *gaps))
+    return proofs
 
 
 def verification_of(proofs: Sequence[Proof], troubles: Iterable[str] = ()) -> Verification:

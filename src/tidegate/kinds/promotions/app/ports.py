@@ -59,10 +59,13 @@ class HoldBack(Protocol):
 class RunningShards(Protocol):
     """Whether shards run what the bundle promises; implemented by the kind that deploys them."""
 
-    async def __call__(self, commit: str, trials: TrialFiles) -> Mapping[str, EnvironmentRuns]:
+    async def __call__(
+        self, commit: str, trials: TrialFiles, promised: TrialFiles | None = None
+    ) -> Mapping[str, EnvironmentRuns]:
         """What the shards run that a change of an environment's files would move.
 
-        What a commit of the bundle promises them is compared with what their clusters run.
+        What a commit of the bundle promises them is compared with what their clusters run; where
+        `promised` has files of an environment, these count in the place of the commit's.
         """
         ...
 

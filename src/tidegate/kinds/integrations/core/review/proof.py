@@ -110,7 +110,7 @@ def _why_workload(
         return "" if given else row.note or "its next run has another image"
     if unit.stopped:
         return f"it is to run nothing: {_many(pods)} left" if pods else ""
-    wrong = [pod for pod in pods if not _keeps(promised, pod)]
+    wrong = [pod for pod in pods if not keeps(promised, pod)]
     if wrong and given:
         ending = sum(pod.ending for pod in wrong)
         if ending == len(wrong):
@@ -134,7 +134,8 @@ def _why_not_ready(workload: LiveWorkload, pods: Sequence[Pod]) -> str:
     return ""
 
 
-def _keeps(promised: str, pod: Pod) -> bool:
+def keeps(promised: str, pod: Pod) -> bool:
+    """Whether a pod has the image that is promised."""
     return is_same(promised, pod.image, pulled_digest(pod.image_id))
 
 

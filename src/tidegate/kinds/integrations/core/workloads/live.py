@@ -15,7 +15,8 @@ from tidegate.model.time import Instant, parse_instant
 Document = Mapping[str, Any]
 CONTAINER = "int"
 _CRASHES = frozenset(("CrashLoopBackOff", "RunContainerError", "CreateContainerError"))
-_OVER = frozenset(("Succeeded", "Failed"))
+_FAILED = "Failed"
+_OVER = frozenset(("Succeeded", _FAILED))
 _PULLS = frozenset(("ImagePullBackOff", "ErrImagePull", "InvalidImageName"))
 
 
@@ -37,6 +38,9 @@ class Pod(msgspec.Struct, frozen=True, kw_only=True):
     ending: bool = False
     # It ended for good, as one that was evicted, and is only remembered.
     over: bool = False
+    # Whether that was without success, and when; None: it has not ended, or it is not known.
+    failed: bool = False
+    ended_at: Instant | None = None
     env: dict[str, str] = {}
 
     @property
@@ -133,6 +137,7 @@ def pod_of(document: Document) -> Pod:
     metadata, spec = document.get("metadata") or {}, document.get("spec") or {}
     status = _container({"containers": (document.get("status") or {}).get("containerStatuses")})
     state = status.get("state") or {}
+    phase = (document.get("status") or {}).get("phase")
     started = (state.get("running") or {}).get("startedAt")
     container = _container(spec)
     return Pod(
@@ -146,7 +151,9 @@ def pod_of(document: Document) -> Pod:
         waiting=str((state.get("waiting") or {}).get("reason", "")),
         started_at=_instant(started),
         ending=bool(metadata.get("deletionTimestamp")),
-        over=(document.get("status") or {}).get("phase") in _OVER,
+        over=phase in _OVER,
+        failed=phase == _FAILED,
+        ended_at=_instant((state.get("terminated") or {}).get("finishedAt")),
         env=_env(container),
     )
 

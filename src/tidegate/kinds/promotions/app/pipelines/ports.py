@@ -39,6 +39,10 @@ class ShardRunSource(Protocol):
         """By publisher; OutsideError if it does not answer."""
         ...
 
+    async def close(self) -> None:
+        """Close the connections."""
+        ...
+
 
 class SloSource(Protocol):
     """Tells whether SLOs are met."""
@@ -91,3 +95,9 @@ class PipelinePorts(msgspec.Struct, frozen=True, kw_only=True):
     slos: SloSource | None = None
     # None: no forge is read, and so nothing is offered.
     requests: PipelineRequests | None = None
+
+    async def close(self) -> None:
+        """Close the sources that hold connections open."""
+        for each in (self.runs, self.slos):
+            if each is not None:
+                await each.close()

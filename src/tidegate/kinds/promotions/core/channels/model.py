@@ -82,8 +82,9 @@ class ShardRuns(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     version: str
     # 0: none depends on it, so that there is nothing to run.
     shards: int
-    # Of the shard with the fewest.
+    # Of the shard with the fewest, and which one that is.
     clean: int = 0
+    least: str = ""
     # Shards whose last run failed, and shards that gave no answer, a few words each.
     failing: tuple[str, ...] = ()
     unread: tuple[str, ...] = ()

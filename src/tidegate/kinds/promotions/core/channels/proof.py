@@ -17,6 +17,7 @@ from tidegate.model.verdict import Verdict, verdict
 
 _UNSAID = "no reason is known"
 _VERSION = "the version"
+_UNSEEN, _A_SHARD = "no runs of it were seen", "a shard"
 
 
 def trouble_verdict(troubles: tuple[str, ...]) -> Verdict:
@@ -41,7 +42,7 @@ def execution_verdicts(
     shards = 0
     for name, runs in found.items():
         if version is None or runs is None or runs.version != version:
-            shut.append(verdict(ChannelReason.ExecutionUnseen, name, shown))
+            shut.append(verdict(ChannelReason.ExecutionUnseen, name, shown, (_UNSEEN,)))
             continue
         shards += runs.shards
         shut += _unclean(name, runs, shown, needed)
@@ -56,9 +57,10 @@ def _unclean(name: str, runs: ShardRuns, version: str, needed: int) -> Iterator[
     if runs.failing:
         yield verdict(ChannelReason.ExecutionFailing, version, name, runs.failing)
     elif runs.unread:
-        yield verdict(ChannelReason.ExecutionUnseen, name, version)
+        yield verdict(ChannelReason.ExecutionUnseen, name, version, runs.unread)
     elif runs.shards and runs.clean < needed:
-        yield verdict(ChannelReason.ExecutionTooShort, name, version, runs.clean, needed)
+        facts = (name, version, runs.clean, needed, runs.least or _A_SHARD)
+        yield verdict(ChannelReason.ExecutionTooShort, *facts)
 
 
 def named_verdicts(world: ChannelWorld, version: str | None) -> Iterator[Verdict]:

@@ -201,16 +201,16 @@ class ChannelReason(Reason):
     ExecutionUnseen = Entry(
         Gate.HEALTH,
         _WAIT,
-        "whether the shards of {publisher} ran {version} is not known",
-        (("publisher", _N), ("version", _N)),
-        "what they run can be read, with the results of their runs",
+        "whether the shards of {publisher} ran {version} is not known: {why}",
+        (("publisher", _N), ("version", _N), ("why", _NS)),
+        "what they run can be read (`--kubeconfig`), with the results of their runs",
     )
     ExecutionTooShort = Entry(
         Gate.HEALTH,
         _WAIT,
-        "a shard of {publisher} ran {version} cleanly {clean:time}; {needed} are asked for",
-        (("publisher", _N), ("version", _N), ("clean", _C), ("needed", _C)),
-        "it runs again",
+        "{shard} of {publisher} ran {version} cleanly {clean:time}; {needed} are asked for",
+        (("publisher", _N), ("version", _N), ("clean", _C), ("needed", _C), ("shard", _N)),
+        "{shard} ends more runs of {version} well",
     )
     ExecutionFailing = Entry(
         Gate.HEALTH,
