@@ -4,7 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.api.stage import Service
+from tests.api.listener import listening, steady_text
+from tests.api.stage import Service, copied
+from tests.command import tidegate
 from tests.pipeline_stage import Shelf, Stage, publisher, subscriber
 from tests.pipelined import NEW, declared
 from tidegate.access.roles import Role
@@ -121,3 +123,43 @@ def test_a_viewer_reports_nothing_and_a_dry_run_records_nothing(service: Service
     limited = service.client(Role.OPERATOR, environments=("another",))
     assert limited.post(f"/deployed/{PARTITION}", GOOD, if_match="*").status == 404
     assert tags(service) == before
+
+
+def test_the_command_line_reports_alike_and_the_service_checks_the_role(
+    service: Service, tmp_path: Path
+) -> None:
+    """The same words and documents on a journal, where the role is recorded unchecked."""
+    (tmp_path / "here").mkdir()
+    here = copied(tmp_path / "journal.db", tmp_path / "here")
+    deployed = ["promotions", "deployed", STAGE.name, NEW, "--pipeline", "payments"]
+    lift = ["promotions", "lift", NEW[:7], "--pipeline", "payments", "--reason", "full", "--yes"]
+    lines = (
+        [*deployed, "--good"],
+        [*deployed, "--bad", "--reason", "probe failed", "-o", "json"],
+        ["promotions", "suspects", NEW[:7], "--bisect"],
+        ["promotions", "suspects", NEW[:7], "--pipeline", "payments", "-o", "json"],
+        ["promotions", "suspects", "0" * 7],
+        ["promotions", "evidence", NEW[:7], "load-test", "--good", "--pipeline", "payments"],
+        ["promotions", "evidence", NEW[:7], "smoke", "--bad", "--pipeline", "payments"],
+        ["promotions", "lift", NEW[:7], "--pipeline", "payment", "--reason", "x", "--yes"],
+        lift,
+        lift,
+    )
+    token = tmp_path / "token"
+    with listening(service) as address:
+        where = ["--server", address, "--server-token", f"file:{token}"]
+        token.write_text(service.client(Role.OPERATOR).token)
+        for each in lines:
+            if each is lift:
+                token.write_text(service.client(Role.APPROVER).token)
+                refused = tidegate(*lift, *where)
+                assert refused.returncode == 2
+                token.write_text(service.client(Role.OPERATOR).token)
+            local, remote = tidegate(*each, "--database", str(here)), tidegate(*each, *where)
+            assert steady_text(remote.stdout) == steady_text(local.stdout), each
+            assert remote.returncode == local.returncode, each
+            said, checked = (steady_text(one.stderr) for one in (local, remote))
+            unchecked = "recorded unchecked: the pipeline asks for the role operator"
+            assert (unchecked in said) == (each is lift and local.returncode == 0)
+            if unchecked not in said:
+                assert checked == said, each

@@ -1,5 +1,7 @@
 """Commands that ask a service: the same words, the same output, the same exit codes."""
 
+import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from subprocess import CompletedProcess
@@ -12,7 +14,9 @@ from tests.command import tidegate
 from tidegate.access.roles import Role
 from tidegate.api.client.service import ServiceClient
 from tidegate.app.asks import OperatorRequest
+from tidegate.app.documents import StatusReport
 from tidegate.cli.answers.service import ServiceAnswers
+from tidegate.cli.live import whoami
 from tidegate.journal.facts import Verb
 
 
@@ -21,7 +25,7 @@ class Beside:
 
     def __init__(self, journal: Path, address: str, client: Client, token: Path) -> None:
         self._journal = journal
-        self._address = address
+        self.address = address
         token.write_text(client.token)
         self._token = token
 
@@ -31,7 +35,7 @@ class Beside:
 
     def remote(self, *args: str) -> CompletedProcess[str]:
         """Through the service."""
-        where = ["--server", self._address, "--server-token", f"file:{self._token}"]
+        where = ["--server", self.address, "--server-token", f"file:{self._token}"]
         return tidegate(*args, *where)
 
 
@@ -102,6 +106,13 @@ READS = (
     ["journal", "verify", "-p", "simulated/rollot"],
     ["replay"],
     ["replay", PARTITION, "-o", "yaml"],
+    ["shadow"],
+    ["shadow", PARTITION, "-o", "json"],
+    ["upgrades", "soak", "export"],
+    ["upgrades", "soak", "export", "prod/o-payments"],
+    ["session", "list"],
+    ["session", "list", "-o", "json"],
+    ["promotions", "suspects", "003d132"],
 )
 
 
@@ -166,6 +177,50 @@ def test_every_act_is_done_alike(beside: Beside) -> None:
         assert remote.returncode == local.returncode, args
     show = ["why", PARTITION, "-o", "json"]
     assert steady_text(beside.remote(*show).stdout) == steady_text(beside.local(*show).stdout)
+
+
+TOKENS = (
+    ["token", "create", "ci", "--role", "operator", "--env", "prod", "--expires", "90d",
+     "--reason", "dashboards"],
+    ["token", "create", "ci", "--role", "viewer", "--reason", "again"],
+    ["token", "create", "eu", "--role", "viewer", "-l", "a=b=c", "--reason", "x"],
+    ["token", "create", "pay", "--role", "viewer", "--org", "o-payments", "--kind", "upgrades",
+     "--group", "dev", "--rollout", "a/*", "-l", "sector=eu", "--reason", "owners", "-o", "json"],
+    ["token", "revoke", "pai", "--reason", "x"],
+    ["token", "revoke", "ci", "--reason", "leaked"],
+    ["session", "end", "ada", "--reason", "left"],
+)  # fmt: skip
+
+
+def test_tokens_are_kept_alike(beside: Beside) -> None:
+    """Created, refused and revoked; only what is random differs, and a token works at once."""
+    for args in TOKENS:
+        local, remote = beside.local(*args), beside.remote(*args)
+        assert _steady_token(remote.stdout) == _steady_token(local.stdout), args
+        assert steady_text(remote.stderr) == steady_text(local.stderr), args
+        assert remote.returncode == local.returncode, args
+    listed = json.loads(beside.remote("token", "list", "-o", "json").stdout)["items"]
+    works = {each["name"]: each["works"] for each in listed}
+    assert (works["ci"], works["pay"]) == (False, True)
+    token = beside.remote("token", "create", "new", "--role", "viewer", "--reason", "x").stdout
+    found = ServiceClient(beside.address, token.strip()).get("/status", {}, StatusReport)
+    assert found.kinds
+
+
+def _steady_token(text: str) -> str:
+    text = re.sub(r"tidegate_[\w-]{43}", "TOKEN", steady_text(text))
+    return text.replace(f"user:{whoami()}", "token:admin-0")
+
+
+def test_tokens_and_sessions_are_for_admins(service: Service, tmp_path: Path) -> None:
+    """A viewer is told so, and learns no name."""
+    token = tmp_path / "token"
+    token.write_text(service.client(Role.VIEWER).token)
+    with listening(service) as address:
+        where = ["--server", address, "--server-token", f"file:{token}"]
+        for args in (["token", "list"], ["session", "list"], TOKENS[0], TOKENS[-1]):
+            done = tidegate(*args, *where)
+            assert (done.returncode, "role admin" in done.stderr) == (2, True), done.stderr
 
 
 def test_a_service_that_is_logged_in_to_is_asked(

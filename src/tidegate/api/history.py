@@ -9,7 +9,7 @@ from tidegate.access.roles import GrantScope
 from tidegate.api.problem import bad_request, forbidden
 from tidegate.api.questions import Limit, NoQuery
 from tidegate.api.route import QuestionRoute, RouteAnswer, RouteQuery, RouteQuestion
-from tidegate.app.comparison import ReplayReport, replay
+from tidegate.app.comparison import ReplayReport, ShadowReport, replay, shadow
 from tidegate.app.journal.chains import ChainList, chains_of, verify_chains
 from tidegate.app.journal.changes import ChangeList, ChangeQuery, change_list
 from tidegate.app.journal.entries import (
@@ -163,15 +163,30 @@ def verified(ask: RouteQuestion[RolloutsQuery]) -> ChainList:
 
 def replayed(ask: RouteQuestion[NoQuery]) -> ReplayReport:
     """Recorded decisions of a rollout, taken again by today's rules, up to the first difference."""
-    one = ask.journals.find(ask.name)
-    if not one.is_whole:
-        raise forbidden(f"a replay shows all of {one.partition}, and you see a part of it")
-    return replay(ask.journals, one.partition)
+    return replay(ask.journals, _whole(ask, "a replay"))
 
 
 def replayed_all(ask: RouteQuestion[NoQuery]) -> ReplayReport:
     """Recorded decisions of all rollouts, taken again, up to the first difference."""
     return replay(ask.journals.only_whole())
+
+
+def shadowed(ask: RouteQuestion[NoQuery]) -> ShadowReport:
+    """Decisions of a rollout, beside what another system did or would have done."""
+    return shadow(ask.journals, _whole(ask, "a comparison"))
+
+
+def shadowed_all(ask: RouteQuestion[NoQuery]) -> ShadowReport:
+    """Decisions of all rollouts, beside what another system did or would have done."""
+    return shadow(ask.journals.only_whole())
+
+
+def _whole(ask: RouteQuestion[NoQuery], what: str) -> str:
+    """A rollout that the caller sees all of; RequestError 403 if it is a part."""
+    one = ask.journals.find(ask.name)
+    if not one.is_whole:
+        raise forbidden(f"{what} shows all of {one.partition}, and you see a part of it")
+    return one.partition
 
 
 def _past(name: str, text: str, now: Instant) -> Instant:
@@ -196,4 +211,6 @@ HISTORY_QUESTIONS: tuple[QuestionRoute, ...] = (
     QuestionRoute("/verify", verified, (ChainList,), long=True),
     QuestionRoute("/replay", replayed_all, (ReplayReport,), long=True),
     QuestionRoute("/replay/{name}", replayed, (ReplayReport,), long=True),
+    QuestionRoute("/shadow", shadowed_all, (ShadowReport,), long=True),
+    QuestionRoute("/shadow/{name}", shadowed, (ShadowReport,), long=True),
 )

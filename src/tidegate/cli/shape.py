@@ -212,6 +212,11 @@ def context_below(context: click.Context, word: str) -> click.Context | None:
     return click.Context(command, parent, name, **command.context_settings)
 
 
+def words_of(ctx: click.Context) -> str:
+    """The words of a command behind the name of the program: `journal export`."""
+    return ctx.command_path.removeprefix(ctx.find_root().command_path).strip()
+
+
 def nearest_name(name: str, choices: Iterable[str]) -> str:
     """The choice that is spelt most like the name; empty where none is close."""
     import difflib
@@ -219,8 +224,18 @@ def nearest_name(name: str, choices: Iterable[str]) -> str:
     return next(iter(difflib.get_close_matches(name, sorted(choices), n=1)), "")
 
 
+# The options of commands that ask a service.
+SERVICE_OPTIONS = ("--server", "--server-token")
+
+
 def _unknown_option(error: click.NoSuchOption, ctx: click.Context) -> click.UsageError:
     """The option that was typed, and the nearest one of this command."""
+    if error.option_name in SERVICE_OPTIONS:
+        from tidegate.cli.answers.local_table import local_reason
+
+        if why := local_reason(words_of(ctx)):
+            what = f"no option {error.option_name}: this command asks no service"
+            return click.UsageError(f"{what}; it {why}", ctx)
     # Compared without their dashes, which every option has: two short ones would look alike.
     known = {
         name.lstrip("-"): name

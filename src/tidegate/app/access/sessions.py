@@ -49,7 +49,7 @@ def ended_sessions(
     found = [each for each in every if name in (each[0].id, each[0].name)]
     if not found:
         known = sorted({each for row, _ in every for each in (row.id, row.name)})
-        raise NotFoundError("session", name, nearest_or_all(name, known, "none is open"))
+        raise NotFoundError("session", name, nearest_or_all(name, known))
     facts = (SessionEnded(hash=each.hash, name=each.name, reason=reason) for _, each in found)
     return SessionList(items=tuple(row for row, _ in found)), tuple(facts)
 

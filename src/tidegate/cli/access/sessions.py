@@ -2,14 +2,12 @@
 
 import click
 
-from tidegate.app.access.sessions import end_sessions, session_list
-from tidegate.cli.live import actor, opened
+from tidegate.cli.access.answers import access_answers
+from tidegate.cli.answers.place import AnswerPlace, answers_option
 from tidegate.cli.output import emit, terminal_width
-from tidegate.cli.setting_options import database_option
 from tidegate.cli.shape import Act, Command, LazyGroup
 from tidegate.explain.table import layout
 from tidegate.model.counted import counted
-from tidegate.wiring import clock
 
 FORMATS = ("table", "json", "yaml")
 
@@ -31,11 +29,11 @@ def session() -> None:
 
 @click.command(cls=Command, examples="tidegate session list")
 @click.option("-o", "--output", type=click.Choice(FORMATS), default="table", show_default=True)
-@database_option
-def list_sessions(output: str, database: str) -> None:
+@answers_option
+def list_sessions(output: str, place: AnswerPlace) -> None:
     """List sessions that have not ended: of which person, by which issuer, until when."""
-    with opened(database) as store:
-        found = session_list(store, clock().now())
+    with access_answers(place) as answers:
+        found = answers.sessions()
     if output != "table":
         emit(found, output)
         return
@@ -51,13 +49,13 @@ def list_sessions(output: str, database: str) -> None:
 @click.command(cls=Act, examples='tidegate session end ada@example.com --reason "left the team"')
 @click.argument("name")
 @click.option("--reason", required=True, help="Why; kept in the journal.")
-@database_option
-def end(name: str, reason: str, database: str) -> None:
+@answers_option
+def end(name: str, reason: str, place: AnswerPlace) -> None:
     """End a session by its id, or all sessions of a person: they have to log in again.
 
     It keeps no one from logging in: that is for the issuer, or for `tidegate token revoke`.
     """
-    with opened(database, writes=True) as store:
-        found = end_sessions(store, name, reason, clock().now(), actor())
+    with access_answers(place, writes=True) as answers:
+        found = answers.end_sessions(name, reason)
     names = ", ".join(sorted({each.name for each in found.items}))
     click.echo(f"ended {counted(len(found.items), 'session')} of {names}")

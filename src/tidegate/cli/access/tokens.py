@@ -3,12 +3,11 @@
 import click
 
 from tidegate.access.roles import Role
-from tidegate.access.tokens import random_token
-from tidegate.app.access.tokens import TokenRequest, create_token, revoke_token, token_list
-from tidegate.cli.live import actor, opened
+from tidegate.app.access.tokens import TokenRequest
+from tidegate.cli.access.answers import access_answers
+from tidegate.cli.answers.place import AnswerPlace, answers_option
 from tidegate.cli.moment import ahead
 from tidegate.cli.output import emit, terminal_width
-from tidegate.cli.setting_options import database_option
 from tidegate.cli.shape import Act, Command, LazyGroup
 from tidegate.explain.table import layout
 from tidegate.wiring import clock
@@ -53,7 +52,7 @@ def token() -> None:
 @click.option("--expires", metavar="WHEN", help="When it ends: 90d, or a time.")
 @click.option("--reason", required=True, help="What it is for; kept in the journal.")
 @click.option("-o", "--output", type=click.Choice(FORMATS), default="table", show_default=True)
-@database_option
+@answers_option
 def create(
     name: str,
     role: str,
@@ -66,10 +65,9 @@ def create(
     expires: str | None,
     reason: str,
     output: str,
-    database: str,
+    place: AnswerPlace,
 ) -> None:
     """Create a token; it is printed once, and only its hash is kept."""
-    now = clock().now()
     request = TokenRequest(
         name=name,
         role=Role(role),
@@ -79,11 +77,11 @@ def create(
         environments=environments,
         groups=groups,
         selector=selector,
-        expires_at=ahead("--expires", expires, now) if expires else None,
+        expires_at=ahead("--expires", expires, clock().now()) if expires else None,
         reason=reason,
     )
-    with opened(database, writes=True) as store:
-        found = create_token(store, request, random_token(), now, actor())
+    with access_answers(place, writes=True) as answers:
+        found = answers.create_token(request)
     if output == "table":
         click.echo(found.token)
         click.echo("it is not shown again; only its hash is kept", err=True)
@@ -93,11 +91,11 @@ def create(
 
 @click.command(cls=Command, examples="tidegate token list")
 @click.option("-o", "--output", type=click.Choice(FORMATS), default="table", show_default=True)
-@database_option
-def list_tokens(output: str, database: str) -> None:
+@answers_option
+def list_tokens(output: str, place: AnswerPlace) -> None:
     """List tokens, what they may, and until when."""
-    with opened(database) as store:
-        found = token_list(store, clock().now())
+    with access_answers(place) as answers:
+        found = answers.tokens()
     if output != "table":
         emit(found, output)
         return
@@ -116,9 +114,9 @@ def list_tokens(output: str, database: str) -> None:
 @click.command(cls=Act, examples='tidegate token revoke ci --reason "leaked"')
 @click.argument("name")
 @click.option("--reason", required=True, help="Why; kept in the journal.")
-@database_option
-def revoke(name: str, reason: str, database: str) -> None:
+@answers_option
+def revoke(name: str, reason: str, place: AnswerPlace) -> None:
     """Revoke a token: from now on it is refused."""
-    with opened(database, writes=True) as store:
-        revoke_token(store, name, reason, clock().now(), actor())
+    with access_answers(place, writes=True) as answers:
+        answers.revoke_token(name, reason)
     click.echo(f"revoked token {name}")

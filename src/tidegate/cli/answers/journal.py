@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from tidegate.app.brakes.claims import ClaimList
     from tidegate.app.brakes.request import BrakeRequest, FreezeException
     from tidegate.app.brakes.what_if import DateAssumption, RolloutWhatIf
-    from tidegate.app.comparison import ReplayReport
+    from tidegate.app.comparison import ReplayReport, ShadowReport
     from tidegate.app.documents import RolloutDetails, RolloutList, StatusReport, TargetDetails
     from tidegate.app.journal.changes import ChangeList, ChangeQuery
     from tidegate.kinds.integrations.app.pins.pin_list import TargetPinList
@@ -121,6 +121,12 @@ class JournalAnswers:
         from tidegate.app.comparison import replay
 
         return replay(self._journals, partition)
+
+    def shadow(self, partition: str | None) -> "ShadowReport":
+        """Decisions beside those of another system."""
+        from tidegate.app.comparison import shadow
+
+        return shadow(self._journals, partition)
 
     def workers(self) -> tuple[PartitionWorker, ...]:
         """The worker of every partition there is."""

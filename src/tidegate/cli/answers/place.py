@@ -10,13 +10,15 @@ import click
 import msgspec
 
 from tidegate.cli.answers.journal import JournalAnswers
+from tidegate.cli.answers.local_table import local_reason
 from tidegate.cli.answers.port import AnswerSource
 from tidegate.cli.live import opened
-from tidegate.cli.setting_options import origin_of, setting_option
+from tidegate.cli.setting_options import origin_of, setting_option, settings_options
+from tidegate.cli.shape import words_of
 from tidegate.model.errors import UserError
 from tidegate.model.problem import Problem
 from tidegate.model.time import Instant
-from tidegate.settings.settings import Settings, revealed
+from tidegate.settings.settings import Merged, Settings, revealed
 
 if TYPE_CHECKING:
     from tidegate.api.client.service import ServiceClient
@@ -49,6 +51,27 @@ def answers_option(function: Function) -> Function:
     for name in ("serverToken", "server", "database"):
         made = setting_option(name)(made)
     return made
+
+
+def own_journal_option(function: Function) -> Function:
+    """The flag of a journal on this machine, for a command that is about no other.
+
+    Logged in to a service, a person means the journal there: the command says why it cannot, and
+    does not act on another.
+    """
+
+    @functools.wraps(function)
+    def command(*args: Any, merged: Merged, **kwargs: Any) -> Any:
+        settings = merged.settings()
+        service = _service(AnswerPlace.of(settings))
+        if service is not None:
+            what = f"you are logged in to {service.server}, and this command asks no service"
+            why = local_reason(words_of(click.get_current_context()))
+            problem = Problem("", f"{what}; it {why}", "name the journal: --database")
+            raise UserError((problem,))
+        return function(*args, database=settings.database, **kwargs)
+
+    return settings_options("database")(command)
 
 
 then_option = click.option(
@@ -86,6 +109,11 @@ def answering(
     from tidegate.cli.answers.service import ServiceAnswers
 
     yield ServiceAnswers(client, then)
+
+
+def asks_service(place: AnswerPlace) -> bool:
+    """Whether a service is set or logged in to, and no journal is named."""
+    return _service(place) is not None
 
 
 def service_client(place: AnswerPlace) -> "ServiceClient | None":

@@ -13,7 +13,7 @@ from tidegate.app.brakes.reach import BrakeReach
 from tidegate.app.brakes.release import BrakeRelease
 from tidegate.app.brakes.request import BrakeRequest, FreezeException
 from tidegate.app.brakes.what_if import DateAssumption, RolloutWhatIf
-from tidegate.app.comparison import ReplayReport
+from tidegate.app.comparison import ReplayReport, ShadowReport
 from tidegate.app.documents import RolloutDetails, RolloutList, StatusReport, TargetDetails
 from tidegate.app.journal.changes import ChangeList, ChangeQuery
 from tidegate.app.workers import PartitionWorker
@@ -123,6 +123,10 @@ class AnswerSource(Protocol):
 
     def replay(self, partition: str | None) -> ReplayReport:
         """As `app.comparison.replay`."""
+        ...
+
+    def shadow(self, partition: str | None) -> ShadowReport:
+        """As `app.comparison.shadow`."""
         ...
 
     def workers(self) -> tuple[PartitionWorker, ...]:

@@ -13,7 +13,7 @@ from tidegate.app.brakes.reach import BrakeReach
 from tidegate.app.brakes.release import BrakeRelease
 from tidegate.app.brakes.request import BrakeRequest, FreezeException, plain
 from tidegate.app.brakes.what_if import DateAssumption, RolloutWhatIf
-from tidegate.app.comparison import ReplayReport
+from tidegate.app.comparison import ReplayReport, ShadowReport
 from tidegate.app.documents import (
     RolloutDates,
     RolloutDetails,
@@ -135,6 +135,11 @@ class ServiceAnswers:
         """Recorded decisions, taken again."""
         path = f"/replay/{partition}" if partition else "/replay"
         return self._client.get(path, {}, ReplayReport)
+
+    def shadow(self, partition: str | None) -> ShadowReport:
+        """Decisions beside those of another system."""
+        path = f"/shadow/{partition}" if partition else "/shadow"
+        return self._client.get(path, {}, ShadowReport)
 
     def workers(self) -> tuple[PartitionWorker, ...]:
         """The worker of every partition there is."""

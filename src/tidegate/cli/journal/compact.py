@@ -9,10 +9,10 @@ from tidegate.app.journal.compaction import (
     plan_compaction,
 )
 from tidegate.app.journal.compaction import compact as compact_journal
+from tidegate.cli.answers.place import own_journal_option
 from tidegate.cli.live import actor, confirmed, opened
 from tidegate.cli.moment import moment
 from tidegate.cli.render.progress import Progress
-from tidegate.cli.setting_options import database_option
 from tidegate.cli.shape import Command
 from tidegate.kind_table import rules_of
 from tidegate.wiring import clock
@@ -31,7 +31,7 @@ from tidegate.wiring import clock
 @click.option("--dry-run", is_flag=True, help="Only say what would be dropped.")
 @click.option("--reason", default="", help="Why; kept in the journal.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
-@database_option
+@own_journal_option
 def compact(
     partitions: tuple[str, ...], keep: str, dry_run: bool, reason: str, yes: bool, database: str
 ) -> None:

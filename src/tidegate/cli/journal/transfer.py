@@ -9,9 +9,9 @@ from typing import IO
 import click
 
 from tidegate.app.journal.transfer import backup_journal, export_lines, import_journal
+from tidegate.cli.answers.place import own_journal_option
 from tidegate.cli.live import opened
 from tidegate.cli.render.progress import Progress
-from tidegate.cli.setting_options import database_option
 from tidegate.cli.shape import Command
 from tidegate.journal.lines import read_lines
 from tidegate.journal.pieces import Piece, check_pieces
@@ -26,7 +26,7 @@ from tidegate.wiring import is_database
     """,
 )
 @click.argument("file", type=click.File("wb", atomic=True), default="-")
-@database_option
+@own_journal_option
 def export(file: IO[bytes], database: str) -> None:
     """Write the journal as JSON lines, as it is at this moment: chains, entries and claims."""
     with opened(database) as archive:
@@ -50,7 +50,7 @@ def export(file: IO[bytes], database: str) -> None:
 )
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, allow_dash=True))
 @click.option("--dry-run", is_flag=True, help="Only check that it could be imported.")
-@database_option
+@own_journal_option
 def import_(file: str, dry_run: bool, database: str) -> None:
     """Read a journal that was exported, or the file of one, into a database without it.
 
@@ -87,7 +87,7 @@ def _pieces(file: str, stack: ExitStack) -> Iterable[Piece]:
     """,
 )
 @click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
-@database_option
+@own_journal_option
 def backup(file: Path, database: str) -> None:
     """Copy the file of a journal into a new one, while others write to it."""
     with opened(database) as archive, Progress("copied pages") as progress:

@@ -6,9 +6,7 @@ import click
 
 from tidegate.app import comparison as app
 from tidegate.cli.answers.place import AnswerPlace, answering, answers_option
-from tidegate.cli.live import journals, opened
 from tidegate.cli.output import emit
-from tidegate.cli.setting_options import database_option
 from tidegate.cli.shape import Command
 from tidegate.model.counted import counted
 from tidegate.model.time import format_age, format_second, parse_instant
@@ -71,16 +69,16 @@ def _replayed(found: app.ReplayReport) -> str:
     """,
 )
 @click.argument("partition", required=False)
-@database_option
+@answers_option
 @click.option("-o", "--output", type=click.Choice(FORMATS), default="table")
-def shadow(partition: str | None, database: str, output: str) -> None:
+def shadow(partition: str | None, place: AnswerPlace, output: str) -> None:
     """Compare decisions with what another system did.
 
     Upgrades are decided again on every observation, by the rules of Tidegate and of AUS, the
     latter with the state it would have stored. Exits 1 if they differ.
     """
-    with opened(database) as store:
-        found = app.shadow(journals(store), partition)
+    with answering(place) as answers:
+        found = answers.shadow(partition)
     if output != "table":
         emit(found, output)
     else:

@@ -29,7 +29,7 @@ _HIGHEST = {
 }
 
 
-class DeployedBody(RouteBody, frozen=True):
+class DeployedBody(RouteBody, frozen=True, kw_only=True):
     """A deployment: of which target, with which version, and how it went."""
 
     # SAAS:TEMPLATE:TARGET:CLUSTER:NAMESPACE, or its id in the existing manager's state.
@@ -38,14 +38,18 @@ class DeployedBody(RouteBody, frozen=True):
     good: bool
     # RFC 3339; empty: now.
     at: str = ""
+    # What went wrong; a program that reports a success has nothing to add.
+    reason: str = ""
 
 
-class EvidenceBody(RouteBody, frozen=True):
+class EvidenceBody(RouteBody, frozen=True, kw_only=True):
     """A result of a version, under a name that the pipeline asks for."""
 
     version: str
     evidence: str
     good: bool
+    # What was seen.
+    reason: str = ""
 
 
 class QuarantineBody(RouteBody, frozen=True):

@@ -4,13 +4,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tidegate.cli.live import actor, journals, opened
+from tidegate.cli.answers.place import AnswerPlace, answers_option
 from tidegate.cli.moment import moment
 from tidegate.cli.output import emit
 from tidegate.cli.prompt import sure
-from tidegate.cli.setting_options import setting_option
 from tidegate.cli.shape import Act, LazyGroup
 from tidegate.model.counted import counted
+from tidegate.wiring import clock
 
 if TYPE_CHECKING:
     from tidegate.model.document import Document
@@ -51,25 +51,25 @@ def promotions() -> None:
 @_PIPELINE
 @_REASON
 @click.option("--yes", is_flag=True, help="Do not ask.")
-@setting_option("database")
-def lift(version: str, pipeline: str, reason: str, yes: bool, database: str) -> None:
-    """Lift the quarantine of a version that failed; it may then be promoted again."""
-    from tidegate.kinds.promotions.app.pipelines.reports import (
-        QuarantineReport,
-        lift_quarantine,
-        pipeline_of,
-        record_report,
-    )
+@answers_option
+def lift(version: str, pipeline: str, reason: str, yes: bool, place: AnswerPlace) -> None:
+    """Lift the quarantine of a version that failed; it may then be promoted again.
 
-    with opened(database, writes=True) as store:
-        known = journals(store)
-        ready = lift_quarantine(pipeline_of(known, pipeline), version, reason)
+    A service holds the role that the pipeline names against the person who asks; a journal on this
+    machine has no logins, so there it is recorded unchecked.
+    """
+    from tidegate.kinds.promotions.cli.answers import pipeline_answers
+
+    with pipeline_answers(place, writes=True) as answers:
+        ready = answers.prepare_lift(pipeline, version, reason)
         report = ready.report
-        assert isinstance(report, QuarantineReport)
         waiting = counted(len(report.waiting), "subscriber")
         sure(f"{report.version[:7]} failed on {report.target}; let {waiting} get it?", yes)
-        record_report(known, ready, actor())
+        report = ready.record()
     click.echo(f"lifted: {report.version[:7]}, {waiting} waited for it")
+    if not ready.checked:
+        what = f"recorded unchecked: the pipeline asks for the role {report.role}"
+        click.echo(f"{what}; a journal on this machine has no logins", err=True)
 
 
 @click.command(
@@ -86,7 +86,7 @@ def lift(version: str, pipeline: str, reason: str, yes: bool, database: str) -> 
 @click.option("--at", "when", default="", metavar="TIME", help="When; now, if left out.")
 @click.option("--reason", default="", help="What went wrong; kept in the journal.")
 @click.option("-o", "--output", type=_FORMATS, default="text", show_default=True)
-@setting_option("database")
+@answers_option
 def deployed(
     target: str,
     version: str,
@@ -95,24 +95,17 @@ def deployed(
     when: str,
     reason: str,
     output: str,
-    database: str,
+    place: AnswerPlace,
 ) -> None:
     """Report that a target was deployed, well or not. One that failed is quarantined.
 
-    A deployment pipeline reports to a service instead: POST /api/v1/deployed/channels/NAME.
+    A deployment pipeline without this command reports by POST /api/v1/deployed/channels/NAME.
     """
-    from tidegate.kinds.promotions.app.pipelines.reports import (
-        pipeline_of,
-        record_report,
-        report_deployment,
-    )
+    from tidegate.kinds.promotions.cli.answers import pipeline_answers
 
-    with opened(database, writes=True) as store:
-        known = journals(store)
-        one = pipeline_of(known, pipeline)
-        at = moment("--at", when, known.now) if when else None
-        ready = report_deployment(known, one, target, version, at, good=good, why=reason)
-        found = record_report(known, ready, actor())
+    at = moment("--at", when, clock().now()) if when else None
+    with pipeline_answers(place, writes=True) as answers:
+        found = answers.deployed(pipeline, target, version, at, good=good, why=reason)
     _tell(found, f"recorded: {target} {version[:7]} {'good' if good else 'failed'}", output)
 
 
@@ -126,22 +119,15 @@ def deployed(
 @_PIPELINE
 @click.option("--reason", default="", help="What was seen; kept in the journal.")
 @click.option("-o", "--output", type=_FORMATS, default="text", show_default=True)
-@setting_option("database")
+@answers_option
 def evidence(
-    version: str, name: str, good: bool, pipeline: str, reason: str, output: str, database: str
+    version: str, name: str, good: bool, pipeline: str, reason: str, output: str, place: AnswerPlace
 ) -> None:
     """Report a result of a version, under a name that the pipeline asks for."""
-    from tidegate.kinds.promotions.app.pipelines.reports import (
-        pipeline_of,
-        record_report,
-        report_evidence,
-    )
+    from tidegate.kinds.promotions.cli.answers import pipeline_answers
 
-    with opened(database, writes=True) as store:
-        known = journals(store)
-        one = pipeline_of(known, pipeline)
-        ready = report_evidence(one, version, name, good=good, reason=reason)
-        found = record_report(known, ready, actor())
+    with pipeline_answers(place, writes=True) as answers:
+        found = answers.evidence(pipeline, version, name, good=good, reason=reason)
     _tell(found, f"recorded: {name} of {version[:7]} {'good' if good else 'bad'}", output)
 
 

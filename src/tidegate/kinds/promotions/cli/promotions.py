@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from tidegate.cli.answers.place import AnswerPlace, answering, asks_service
 from tidegate.cli.main import FAILURE
 from tidegate.cli.merge_requests.proposal_options import forge_of
 from tidegate.cli.output import emit, terminal_width
@@ -58,7 +59,7 @@ def get_promotions(
     from tidegate.kinds.promotions.cli.list_text import version_lines
 
     settings = merged.settings()
-    if recorded or _asks_service(settings):
+    if recorded or asks_service(AnswerPlace.of(settings)):
         _show_lanes(settings, name, output, headed=not no_headers)
         return
     ports = ports_of(settings, fetch=not no_fetch)
@@ -78,15 +79,8 @@ def get_promotions(
         raise click.exceptions.Exit(FAILURE)
 
 
-def _asks_service(settings: Settings) -> bool:
-    from tidegate.cli.answers.place import AnswerPlace, service_client
-
-    return service_client(AnswerPlace.of(settings)) is not None
-
-
 def _show_lanes(settings: Settings, name: str | None, output: str, *, headed: bool) -> None:
     """Print what a worker read last."""
-    from tidegate.cli.answers.place import AnswerPlace, answering
     from tidegate.kinds.promotions.app.lanes import named_lanes
     from tidegate.kinds.promotions.cli.list_text import lane_lines
 

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from tidegate.cli.answers.place import AnswerPlace, asks_service
 from tidegate.cli.live import actor, journals, opened
 from tidegate.cli.merge_requests.proposal_options import Proposing, proposing_options
 from tidegate.cli.output import emit
@@ -35,7 +36,7 @@ _FORMATS = click.Choice(("text", "json", "yaml"))
 @click.option("--bisect", is_flag=True, help="Name the version to try on stage next.")
 @proposing_options
 @click.option("-o", "--output", type=_FORMATS, default="text", show_default=True)
-@settings_options(*SETTINGS)
+@settings_options(*SETTINGS, "server", "serverToken")
 def suspects(
     merged: Merged,
     proposing: Proposing,
@@ -51,13 +52,17 @@ def suspects(
     gets it. Once its deployment is seen, the same command goes on, until one suspect is left and
     the target is written as before.
     """
-    from tidegate.kinds.promotions.app.pipelines.suspects import suspect_list
+    from tidegate.kinds.promotions.cli.answers import pipeline_answers
 
     if proposing.wanted and not bisect:
         raise click.UsageError("nothing is offered without --bisect")
     settings = merged.settings()
-    with opened(settings.database) as store:
-        found = suspect_list(journals(store), version, pipeline)
+    place = AnswerPlace.of(settings)
+    if proposing.wanted and asks_service(place):
+        what = "a version is tried with your own credentials, beside the journal of its pipeline"
+        raise click.UsageError(f"{what}: name it with --database; a service only lists suspects")
+    with pipeline_answers(place) as answers:
+        found = answers.suspects(version, pipeline)
     if output == "text":
         for line in _lines(found, bisect=bisect):
             click.echo(line)

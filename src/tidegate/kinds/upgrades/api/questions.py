@@ -19,6 +19,7 @@ from tidegate.kinds.upgrades.app.report import (
     report_fleet,
     report_history,
 )
+from tidegate.kinds.upgrades.app.soak import SoakExport, export_soak
 from tidegate.kinds.upgrades.app.what_if import WhatIfReport, compare_labels
 from tidegate.kinds.upgrades.rules import UpgradeRules
 
@@ -95,6 +96,11 @@ def soaked(ask: RouteQuestion[OrganisationQuery]) -> VersionHistory:
     return report_history(_fleet(ask, ask.query.org))
 
 
+def soak(ask: RouteQuestion[OrganisationQuery]) -> SoakExport:
+    """Soak data in the format of AUS, as `tidegate upgrades soak export` writes it."""
+    return export_soak(_journal(ask), ask.query.org, ask.journals.now)
+
+
 def status(ask: RouteQuestion[ModeQuery]) -> UpgradeStatus:
     """Organisations, one screen each: blocks, inheritance, sectors, clusters."""
     return upgrade_status(_fleet(ask, ask.query.org), ask.query.mode or None)
@@ -118,16 +124,20 @@ def what_if(ask: RouteQuestion[WhatIfQuery]) -> WhatIfReport:
 
 def _fleet(ask: RouteQuestion[RouteQuery], orgs: tuple[str, ...]) -> FleetReading:
     """The organisations that the caller sees, as of their last recorded surveys."""
-    # What is answered is about whole organisations.
+    return read_recorded(_journal(ask), orgs, ask.journals.now, _WHERE)
+
+
+def _journal(ask: RouteQuestion[RouteQuery]) -> UpgradeJournal:
+    """What is recorded of the organisations that the caller sees all of."""
     journals = ask.journals.only_whole()
-    journal = UpgradeJournal(journals.store, journals.book, journals.names(UpgradeRules.word))
-    return read_recorded(journal, orgs, journals.now, _WHERE)
+    return UpgradeJournal(journals.store, journals.book, journals.names(UpgradeRules.word))
 
 
 UPGRADE_QUESTIONS: tuple[QuestionRoute, ...] = (
     QuestionRoute("/clusters", clusters, (ClusterList,), long=True),
     QuestionRoute("/report", report, (FleetReport,), long=True),
     QuestionRoute("/soaked", soaked, (VersionHistory,), long=True),
+    QuestionRoute("/soak", soak, (SoakExport,), long=True),
     QuestionRoute("/upgrades", status, (UpgradeStatus,), long=True),
     QuestionRoute("/plan", plan, (UpgradePlanList,), long=True),
     QuestionRoute("/lint", lint, (LintReport,), long=True),

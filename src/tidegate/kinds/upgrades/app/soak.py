@@ -56,13 +56,17 @@ class ImportedSoak(msgspec.Struct, frozen=True, kw_only=True):
     replace: bool = False
 
 
-def export_soak(store: Store, orgs: Sequence[str], now: Instant) -> SoakExport:
+def recorded_upgrades(store: Store) -> UpgradeJournal:
+    """What is recorded of every organisation."""
+    return UpgradeJournal(store, BrakeBook(store))
+
+
+def export_soak(journal: UpgradeJournal, orgs: Sequence[str], now: Instant) -> SoakExport:
     """What has soaked in some organisations (`env/org`), or in all, and by add-on."""
-    journal = UpgradeJournal(store, BrakeBook(store))
     known = [each.removeprefix(PREFIX) for each in journal.partitions()]
     for each in orgs:
         if each not in known:
-            hint = nearest_or_all(each, known, "none is recorded yet")
+            hint = nearest_or_all(each, known, "none yet")
             raise NotFoundError("organisation", each, hint)
     wanted = [each for each in known if not orgs or each in orgs]
     found = {name: one for key in wanted for name, one in journal.soak(key).items()}
@@ -74,7 +78,7 @@ def export_soak(store: Store, orgs: Sequence[str], now: Instant) -> SoakExport:
 
 def plan_soak_import(store: Store, wanted: ImportedSoak) -> SoakImport:
     """What an import would bring; UserError if something has soaked here already."""
-    journal = UpgradeJournal(store, BrakeBook(store))
+    journal = recorded_upgrades(store)
     found: list[SoakSummary] = []
     for key, document in wanted.documents.items():
         here = journal.soak(owner_of(key)[0]).get(key, SoakLedger())
@@ -144,7 +148,7 @@ def published(store: Store, clock: Clock) -> Callable[[str], dict[str, Any]]:
     """
 
     def read(key: str) -> dict[str, Any]:
-        journal = UpgradeJournal(store, BrakeBook(store))
+        journal = recorded_upgrades(store)
         keys = [each.removeprefix(PREFIX) for each in journal.partitions()]
         mine = [each for each in keys if key in ("", each)]
         if key and mine:

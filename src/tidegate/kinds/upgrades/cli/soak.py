@@ -6,19 +6,26 @@ from typing import Any
 import click
 import msgspec
 
+from tidegate.cli.answers.place import (
+    AnswerPlace,
+    answers_option,
+    own_journal_option,
+    service_client,
+)
 from tidegate.cli.live import confirmed, create_option, opened, whoami
 from tidegate.cli.output import emit_file
 from tidegate.cli.prompt import ALWAYS, FREE
-from tidegate.cli.setting_options import database_option
 from tidegate.cli.shape import Act, Command, LazyGroup
 from tidegate.documents.files import bounded_bytes
 from tidegate.kinds.upgrades.app.soak import (
     ImportedSoak,
+    SoakExport,
     check_soak,
     export_soak,
     import_soak,
     owner_of,
     plan_soak_import,
+    recorded_upgrades,
     soak_text,
 )
 from tidegate.model.errors import UserError
@@ -58,15 +65,14 @@ def soak() -> None:
 )
 @click.argument("orgs", nargs=-1, metavar="[ENV/ORG]...")
 @click.option("--to", "folder", type=click.Path(file_okay=False), help="A file each, in here.")
-@database_option
-def export(orgs: tuple[str, ...], folder: str | None, database: str) -> None:
+@answers_option
+def export(orgs: tuple[str, ...], folder: str | None, place: AnswerPlace) -> None:
     """Write soak data, in the format of AUS.
 
     AUS and Tidegate read it, so that no soak is lost in either direction. Soak data of add-ons is
     under ENV/ORG/ADDON; in a folder below `addons`.
     """
-    with opened(database) as store:
-        found = export_soak(store, orgs, clock().now())
+    found = _exported(orgs, place)
     if folder is None:
         emit_file(found.documents, "json")
         return
@@ -77,6 +83,14 @@ def export(orgs: tuple[str, ...], folder: str | None, database: str) -> None:
         text = msgspec.json.format(msgspec.json.encode(found.documents[key], order="sorted"))
         file.write_bytes(text + b"\n")
         click.echo(f"{file}: {soak_text(each)}", err=True)
+
+
+def _exported(orgs: tuple[str, ...], place: AnswerPlace) -> SoakExport:
+    client = service_client(place)
+    if client is not None:
+        return client.get("/soak", {"org": orgs}, SoakExport)
+    with opened(place.database) as store:
+        return export_soak(recorded_upgrades(store), orgs, clock().now())
 
 
 @click.command(
@@ -95,7 +109,7 @@ def export(orgs: tuple[str, ...], folder: str | None, database: str) -> None:
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @create_option
 @click.option("--reason", required=True, help="Why; kept in the journal.")
-@database_option
+@own_journal_option
 def bring(
     source: str,
     org: str | None,

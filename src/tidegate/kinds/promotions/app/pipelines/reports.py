@@ -139,7 +139,7 @@ def report_evidence(
     state = _state(one)
     asked = _reading(state).pipeline.evidence.named
     if name not in asked:
-        raise NotFoundError("evidence", name, nearest_or_all(name, list(asked), "it names none"))
+        raise NotFoundError("evidence", name, nearest_or_all(name, list(asked)))
     whole = whole_version(one, version)
     fact = EvidenceReported(version=whole, name=name, good=good, reason=reason)
     reported = state.known.named.get(whole, {})
@@ -182,7 +182,7 @@ def quarantined_in(one: Decision, version: str) -> Quarantine:
             return known[each]
     names = [each[:_LEAST] for each in known]
     raise NotFoundError(
-        "quarantined version", version, nearest_or_all(version, names, "none is"), one.partition
+        "quarantined version", version, nearest_or_all(version, names), one.partition
     )
 
 

@@ -94,7 +94,7 @@ def quarantine_of(
             continue
         return one, failed
     known = [each[:7] for one in mine for each in one.state.known.quarantined]
-    hint = nearest_or_all(version, known, "none is quarantined")
+    hint = nearest_or_all(version, known)
     raise NotFoundError("quarantined version", version, hint)
 
 

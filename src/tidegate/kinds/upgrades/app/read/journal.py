@@ -143,7 +143,7 @@ def _wanted(journal: UpgradeJournal, orgs: Sequence[str]) -> list[str]:
     for name in orgs:
         if not any(name in some for some in names.values()):
             ids = [each.rpartition("/")[2] for each in known]
-            raise unknown_organisation(name, ids, "none is recorded yet")
+            raise unknown_organisation(name, ids, "none yet")
     return [each for each in known if not orgs or names[each] & set(orgs)]
 
 
