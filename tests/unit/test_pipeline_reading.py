@@ -80,7 +80,6 @@ def test_schedule_soak_and_slos_are_read(tmp_path: Path) -> None:
     [
         (SAAS, saas_text(ref="main"), "its ref is main, and not a commit of 40 digits"),
         (SAAS, saas_text(more="      soakDays: soon\n"), "soakDays is soon"),
-        (SAAS, saas_text(more="      redeployOnPublisherConfigChange: true\n"), "configuration"),
         (
             SAAS,
             saas_text(more="    slos: [{$ref: /services/payments/none.yml}]\n"),

@@ -1,10 +1,13 @@
 """The description of a pipeline's merge request says what people need to decide about it."""
 
+from msgspec.structs import replace
+
 from tidegate.git.history import Commit
 from tidegate.kinds.promotions.app.ports import ReachedShards
 from tidegate.kinds.promotions.app.requests.names import branch_of, is_branch_of, title_of
 from tidegate.kinds.promotions.app.requests.text import RequestFacts, commit_message, description
 from tidegate.kinds.promotions.core.channels.reasons import ChannelReason
+from tidegate.kinds.promotions.core.compat.names import ConfigHash
 from tidegate.kinds.promotions.core.requests.model import SubscriberChange, promotion_of
 from tidegate.kinds.promotions.core.requests.reasons import RequestReason
 from tidegate.model.time import SECOND, Instant
@@ -77,3 +80,14 @@ def test_a_request_is_named_by_what_it_holds() -> None:
     assert commit_message("t", (PROMOTION,)) == (
         f"t\n\nweb-e2e+web-stage: aaaaaaa -> bbbbbbb {URL}/compare/{OLD}...{NEW}\n"
     )
+
+
+def test_a_configuration_is_named_and_is_no_step_between_versions() -> None:
+    """No link that compares a version with itself, and no commits of it."""
+    config = ConfigHash("web-stage", "saas-web", "0123abcd")
+    one = replace(CHANGES[0], version=OLD, hashes=(config,))
+    promotion = promotion_of(("web-stage",), [one])
+    text = description(RequestFacts(pipeline="web", promotions=(promotion,)))
+    assert f"| `aaaaaaa` | `{OLD}`, configured as `saas-web 0123abcd` |" in text
+    assert "compare" not in text
+    assert "could not be read" not in text

@@ -94,7 +94,14 @@ def _seen(publisher: SaasPublisher, entries: list[dict[str, Any]], now: Instant)
         at=min(at, now),
         good=good,
         why="" if good else "the deployer recorded a failure",
+        config=_config(entries),
     )
+
+
+def _config(entries: list[dict[str, Any]]) -> str:
+    """The hash of its configuration; entries of several channels that differ say none."""
+    found = {str(each["target_config_hash"]) for each in entries}
+    return found.pop() if len(found) == 1 else ""
 
 
 def _moment(text: object) -> Instant | None:

@@ -14,10 +14,11 @@ from tidegate.kinds.promotions.core.channels.sources import (
     SloDocument,
     is_version,
 )
+from tidegate.kinds.promotions.core.compat.names import ConfigHash
 from tidegate.kinds.promotions.files.files import Files
 from tidegate.kinds.promotions.files.patterns import matches
 from tidegate.kinds.promotions.files.promoted_targets import PromotedNode, PromotedTargets
-from tidegate.kinds.promotions.files.saas import field, items, text
+from tidegate.kinds.promotions.files.saas import PARENT_CONFIG, field, items, text
 from tidegate.kinds.promotions.files.slos import slo_documents
 from tidegate.model.errors import OutsideError, UserError
 from tidegate.model.time import SECOND, Duration
@@ -78,8 +79,6 @@ class _ChannelReader:
         troubles = list(each.troubles)
         if not is_version(ref):
             troubles.append(f"its ref is {ref or 'missing'}, and not a commit of 40 digits")
-        if each.flag("redeployOnPublisherConfigChange"):
-            troubles.append("it follows the configuration of its publishers, which is not promoted")
         soak = _soak(each, troubles)
         slos = tuple(self._slos(each, troubles))
         troubles += self._unread(channels)
@@ -90,6 +89,8 @@ class _ChannelReader:
             soak=soak,
             schedule=text(each.promotion, "schedule"),
             slos=slos,
+            follows_configs=each.flag("redeployOnPublisherConfigChange"),
+            configs=tuple(_configs(each)),
             troubles=tuple(dict.fromkeys(troubles)),
         )
 
@@ -119,6 +120,15 @@ def _soak(each: PromotedNode, troubles: list[str]) -> Duration:
             return Duration(days * DAY)
     troubles.append(f"soakDays is {node.value or 'no number'}, and not a number of days")
     return Duration(0)
+
+
+def _configs(each: PromotedNode) -> Iterator[ConfigHash]:
+    """The configurations of publishers that are written for a subscriber."""
+    for data in items(each.promotion, "promotion_data"):
+        for one in items(data, "data"):
+            saas, written = text(one, "parent_saas"), text(one, "target_config_hash")
+            if text(one, "type") == PARENT_CONFIG and saas and written:
+                yield ConfigHash(text(data, "channel"), saas, written)
 
 
 def _publishers(

@@ -14,6 +14,8 @@ from tidegate.kinds.promotions.core.model import SaasPlace
 from tidegate.kinds.promotions.files.files import Files, UnreadFile
 from tidegate.kinds.promotions.files.patterns import literal, matches
 
+# What is written of a publisher's configuration, in `promotion_data`.
+PARENT_CONFIG = "parent_saas_config"
 SAAS_SCHEMA = "/app-sre/saas-file-2.yml"
 
 

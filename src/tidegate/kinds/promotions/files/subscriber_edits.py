@@ -20,11 +20,10 @@ from tidegate.kinds.promotions.core.requests.model import (
     combination,
 )
 from tidegate.kinds.promotions.files.files import Files
-from tidegate.kinds.promotions.files.saas import SAAS_SCHEMA, field, items, text
+from tidegate.kinds.promotions.files.saas import PARENT_CONFIG, SAAS_SCHEMA, field, items, text
 from tidegate.model.errors import StaleError
 
 _TRUE = ("true", "yes", "on")
-_PARENT = "parent_saas_config"
 
 
 def edited_subscribers(files: Files, promotions: Iterable[ChannelPromotion]) -> dict[str, Edited]:
@@ -108,7 +107,7 @@ def _config_edits(target: Node, place: YamlPlace, hashes: Sequence[ConfigHash]) 
 def _hash_edits(channel: Node, place: YamlPlace, wanted: ConfigHash) -> Iterator[Edit]:
     """The hash of the configuration within what is written of a channel."""
     for number, one in enumerate(items(channel, "data")):
-        if text(one, "type") == _PARENT:
+        if text(one, "type") == PARENT_CONFIG:
             for name in ("parent_saas", "target_config_hash"):
                 value = str(getattr(wanted, name))
                 if text(one, name) != value:
@@ -124,7 +123,7 @@ def _entry(wanted: ConfigHash) -> Data:
 
 def _data(wanted: ConfigHash) -> Data:
     return {
-        "type": _PARENT,
+        "type": PARENT_CONFIG,
         "parent_saas": wanted.parent_saas,
         "target_config_hash": wanted.target_config_hash,
     }

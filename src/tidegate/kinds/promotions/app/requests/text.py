@@ -42,8 +42,9 @@ class RequestFacts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def steps_of(promotion: ChannelPromotion) -> tuple[VersionStep, ...]:
-    """The steps between versions that a promotion takes, each once."""
-    return tuple(dict.fromkeys(_step(each) for each in promotion.changes))
+    """The steps between versions that a promotion takes, each once; a configuration is none."""
+    moving = (each for each in promotion.changes if each.old != each.version)
+    return tuple(dict.fromkeys(map(_step, moving)))
 
 
 def _step(change: SubscriberChange) -> VersionStep:
@@ -89,7 +90,7 @@ def _promotion_lines(facts: RequestFacts, promotion: ChannelPromotion) -> Iterat
     yield f"### {' + '.join(code(name) for name in promotion.channels)}"
     yield ""
     rows = [
-        (code(each.name), code(each.file), code(each.old[:SHORT]), code(each.version))
+        (code(each.name), code(each.file), code(each.old[:SHORT]), _then(each))
         for each in promotion.changes
     ]
     more = len(rows) - LINES_MAX
@@ -101,6 +102,14 @@ def _promotion_lines(facts: RequestFacts, promotion: ChannelPromotion) -> Iterat
     for step in steps_of(promotion):
         yield from _step_lines(facts, step)
     yield from _why_lines(facts, promotion)
+
+
+def _then(change: SubscriberChange) -> str:
+    """The version that is written, and the configurations of publishers beside it."""
+    hashes = ", ".join(f"{each.parent_saas} {each.target_config_hash}" for each in change.hashes)
+    return (
+        f"{code(change.version)}, configured as {code(hashes)}" if hashes else code(change.version)
+    )
 
 
 def _step_lines(facts: RequestFacts, step: VersionStep) -> Iterator[str]:

@@ -7,6 +7,11 @@ share what their publishers showed: 1,000 subscribers of 200 channels cost littl
 
 from tidegate.gates.claims import Claim
 from tidegate.kinds.promotions.core.brakes import PromotionBrakes
+from tidegate.kinds.promotions.core.channels.configs import (
+    config_verdicts,
+    has_configs,
+    of_config,
+)
 from tidegate.kinds.promotions.core.channels.gates import (
     after_verdicts,
     block_verdict,
@@ -66,6 +71,7 @@ def decide(world: ChannelWorld, now: Instant) -> ChannelDecision:
             *_progress(world, each, version),
             trouble_verdict(each.troubles),
             *evidence.verdicts(each),
+            *config_verdicts(world, each),
             *after_verdicts(world, named, each.after, version),
             schedule_verdict(world, each.schedule, each.zone, version, now),
             *slo_verdicts(world, each.slos, version),
@@ -100,7 +106,7 @@ def _running(world: ChannelWorld, version: str | None) -> Verdicts:
 
 def _progress(world: ChannelWorld, subscriber: SubscriberTarget, version: str | None) -> Verdicts:
     """It does not have the version already, nor is it on its way to it."""
-    if version is not None and subscriber.version == version:
+    if version is not None and subscriber.version == version and has_configs(world, subscriber):
         return (verdict(ProgressReason.Done),)
     if subscriber.name in world.under_way:
         going = world.under_way[subscriber.name]
@@ -116,7 +122,7 @@ class _Evidence:
         self._publishers: dict[tuple[str, ...], dict[str, str]] = {}
         self._versions: dict[tuple[str, ...], str | None] = {}
         self._shown: dict[tuple[str, ...], Verdicts] = {}
-        self._soaks: dict[tuple[tuple[str, ...], Duration, SoakRule], Verdicts] = {}
+        self._soaks: dict[tuple[tuple[str, ...], Duration, SoakRule, bool], Verdicts] = {}
         self._changes: dict[str | None, Change] = {}
         self._said: dict[str | None, Verdicts] = {}
 
@@ -155,12 +161,15 @@ class _Evidence:
                 version_verdict(self._world, publishers),
                 *execution_verdicts(self._world, publishers, self.version(channels)),
             )
-        key = (channels, subscriber.soak, subscriber.soak_rule)
+        key = (channels, subscriber.soak, subscriber.soak_rule, subscriber.follows_configs)
         soaked = self._soaks.get(key)
         if soaked is None:
             version, publishers = self.version(channels), self._of(channels)
             asked = (subscriber.soak, subscriber.soak_rule, self._now)
-            soaked = tuple(soak_verdicts(self._world, publishers, version, *asked))
+            histories = self._world.histories
+            if subscriber.follows_configs:
+                histories = of_config({n: histories[n] for n in publishers if n in histories})
+            soaked = tuple(soak_verdicts(self._world, publishers, histories, version, *asked))
             self._soaks[key] = soaked
         return (*shown, *soaked)
 

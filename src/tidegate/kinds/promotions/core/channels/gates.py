@@ -96,6 +96,7 @@ def _undeployed(
 def soak_verdicts(
     world: ChannelWorld,
     publishers: Iterable[str],
+    histories: Mapping[str, PublisherHistory],
     version: str | None,
     needed: Duration,
     rule: SoakRule,
@@ -105,7 +106,7 @@ def soak_verdicts(
     if needed <= 0:
         yield verdict(ChannelReason.SoakNotAsked)
         return
-    runs = {name: world.histories.get(name) for name in publishers}
+    runs = {name: histories.get(name) for name in publishers}
     known = {name: each for name, each in runs.items() if each is not None and _runs(each, version)}
     if version is None or not runs or len(known) < len(runs):
         yield verdict(ChannelReason.SoakUncounted)

@@ -27,6 +27,8 @@ class DeploymentSeen(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
     good: bool
     # What is said of one that did not, and where it can be looked at.
     why: str = ""
+    # A hash of its configuration; empty: the source does not say.
+    config: str = ""
 
 
 class PublisherHistory(msgspec.Struct, frozen=True, kw_only=True):
@@ -40,6 +42,29 @@ class PublisherHistory(msgspec.Struct, frozen=True, kw_only=True):
     since: Instant | None
     # Ended good runs by version, the newest last.
     spent: tuple[tuple[str, Duration], ...] = ()
+    # The configuration of it, and when another one was first seen; None: it is the first.
+    config: str = ""
+    config_at: Instant | None = None
+
+
+def fold_configured(
+    history: PublisherHistory | None, fact: DeploymentSeen, at: Instant
+) -> PublisherHistory:
+    """The history once a fact was added at a moment, with the configuration that it names.
+
+    The existing store keeps the moment of a deployment when only the configuration changed: so it
+    counts from when that was recorded here.
+    """
+    after = fold(history, fact)
+    if history is not None and (fact.at < history.seen_at or not fact.config):
+        kept = fact.at < history.seen_at or fact.version == history.version
+        config, config_at = (history.config, history.config_at) if kept else ("", None)
+    elif history is None or not history.config:
+        config, config_at = fact.config, None
+    else:
+        same = history.config == fact.config
+        config, config_at = fact.config, history.config_at if same else at
+    return msgspec.structs.replace(after, config=config, config_at=config_at)
 
 
 def fold(history: PublisherHistory | None, fact: DeploymentSeen) -> PublisherHistory:

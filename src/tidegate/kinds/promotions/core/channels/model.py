@@ -12,6 +12,7 @@ import msgspec
 from tidegate.gates.approval import ApprovalGate
 from tidegate.gates.brakes import Brakes
 from tidegate.kinds.promotions.core.channels.history import PublisherHistory
+from tidegate.kinds.promotions.core.compat.names import ConfigHash
 from tidegate.model.time import Duration, Instant
 
 
@@ -53,6 +54,8 @@ class PublisherTarget(msgspec.Struct, frozen=True):
     name: str
     # None: not known, as the branch could not be read.
     version: str | None
+    # The name of its saas file.
+    saas: str = ""
 
 
 class SubscriberTarget(msgspec.Struct, frozen=True, kw_only=True):
@@ -72,6 +75,10 @@ class SubscriberTarget(msgspec.Struct, frozen=True, kw_only=True):
     # Subscribers that must have a version before this one gets it.
     after: tuple[str, ...] = ()
     labels: Mapping[str, str] = {}
+    # Whether it is promoted when only the configuration of a publisher changed, too, and the
+    # configurations that are written for it.
+    follows_configs: bool = False
+    configs: tuple[ConfigHash, ...] = ()
     # What is written of it, or of what it depends on, and cannot be read; a few words each.
     troubles: tuple[str, ...] = ()
 

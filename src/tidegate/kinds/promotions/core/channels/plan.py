@@ -8,6 +8,7 @@ whether a merge request holds them or not. Then the requests are planned for all
 import msgspec
 
 from tidegate.gates.claims import Claim
+from tidegate.kinds.promotions.core.channels.configs import desired_configs
 from tidegate.kinds.promotions.core.channels.decide import decide
 from tidegate.kinds.promotions.core.channels.journal.facts import RequestsSeen
 from tidegate.kinds.promotions.core.channels.model import ChannelWorld
@@ -53,7 +54,9 @@ def plan_pipeline(world: PipelineWorld, now: Instant) -> PipelinePlan:
     found = decide(world.channels, now)
     names = [each.name for each in world.channels.subscribers]
     versions = {names[at]: found.options[at].change.revision or "" for at in found.wanted}
-    promotions = wanted_promotions(world.reading.subscribers, versions)
+    subscribers = world.channels.subscribers
+    configs = {names[at]: desired_configs(world.channels, subscribers[at]) for at in found.wanted}
+    promotions = wanted_promotions(world.reading.subscribers, versions, configs)
     requests = _requests(world, promotions)
     wanted = frozenset(found.wanted)
     options = [

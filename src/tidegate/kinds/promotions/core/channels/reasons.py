@@ -73,6 +73,22 @@ class ChannelReason(Reason):
         "no publisher names a version",
         opens="its channels have publishers",
     )
+    ConfigCurrent = Entry(
+        Gate.VERSION, _PASS, "it has the configurations of its publishers written down"
+    )
+    ConfigChanged = Entry(
+        Gate.VERSION,
+        _PASS,
+        "publishers of {channels} have another configuration than it has written down",
+        (("channels", _NS),),
+    )
+    ConfigUnknown = Entry(
+        Gate.VERSION,
+        _WAIT,
+        "it follows configurations, and those of the publishers of {channels} are not known",
+        (("channels", _NS),),
+        "a deployment is reported with its configuration, as the existing state store does",
+    )
     SoakNotAsked = Entry(Gate.SOAK, _PASS, "no soak is asked for")
     PublishersSoaked = Entry(
         Gate.SOAK,

@@ -11,7 +11,7 @@ import msgspec
 
 from tidegate.git.history import FULL, Commit
 from tidegate.kinds.promotions.core.channels.pipeline import Pipeline
-from tidegate.kinds.promotions.core.compat.names import target_uid
+from tidegate.kinds.promotions.core.compat.names import ConfigHash, target_uid
 from tidegate.kinds.promotions.core.model import COMMIT
 from tidegate.model.time import Duration, Instant
 
@@ -68,6 +68,9 @@ class SaasSubscriber(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
     schedule: str = ""
     # The names of SLO documents.
     slos: tuple[str, ...] = ()
+    # `redeployOnPublisherConfigChange`, and what `promotion_data` has.
+    follows_configs: bool = False
+    configs: tuple[ConfigHash, ...] = ()
     troubles: tuple[str, ...] = ()
 
     @property

@@ -16,7 +16,7 @@ from tidegate.kinds.promotions.core.channels.bisection import (
 from tidegate.kinds.promotions.core.channels.history import (
     DeploymentSeen,
     PublisherHistory,
-    fold,
+    fold_configured,
 )
 from tidegate.kinds.promotions.core.channels.journal.facts import (
     BisectConfirmed,
@@ -137,13 +137,13 @@ def _moved(
     _count(known, after.name)
 
 
-def _deployed(known: PipelineKnown, _: Instant, fact: DeploymentsSeen) -> None:
+def _deployed(known: PipelineKnown, at: Instant, fact: DeploymentsSeen) -> None:
     for each in fact.deployments:
         known.bisections = {
             version: with_result(one, each) for version, one in known.bisections.items()
         }
         before = known.histories.get(each.target)
-        after = fold(before, each)
+        after = fold_configured(before, each, at)
         if after == before:
             continue  # it says nothing that was not known: it arrived twice
         known.histories[each.target] = after
@@ -302,7 +302,7 @@ def news_of(known: PipelineKnown, seen: tuple[DeploymentSeen, ...]) -> tuple[Dep
     histories: dict[str, PublisherHistory | None] = {}
     for each in seen:
         before = histories.get(each.target, known.histories.get(each.target))
-        after = fold(before, each)
+        after = fold_configured(before, each, each.at)
         if _says_more(before, after):
             found.append(each)
             histories[each.target] = after

@@ -56,7 +56,9 @@ def channel_world(
         return None
     pipeline = reading.pipeline
     labels = {each.name: labels_of(each.place) for each in reading.subscribers}
-    publishers = {e.name: PublisherTarget(e.name, e.version) for e in reading.publishers}
+    publishers = {
+        e.name: PublisherTarget(e.name, e.version, e.place.saas) for e in reading.publishers
+    }
     versions = {each.version for each in publishers.values() if each.version is not None}
     return ChannelWorld(
         subscribers=tuple(_subscriber(pipeline, each, labels) for each in reading.subscribers),
@@ -97,6 +99,8 @@ def _subscriber(
         zone=pipeline.zone,
         slos=one.slos,
         labels=labels[one.name],
+        follows_configs=one.follows_configs,
+        configs=one.configs,
         troubles=one.troubles,
     )
 
