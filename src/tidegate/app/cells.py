@@ -90,7 +90,7 @@ def _key(row: TargetRow) -> tuple[object, ...]:
     """Verdicts and options are shared values: those that are alike are the same objects."""
     same = tuple((each.change, each.starts, id(each.verdicts)) for each in row.options)
     shared = (row.state, row.group, row.revision, row.next, row.status, row.starts)
-    return (*shared, id(row.shut), same)
+    return (*shared, row.returned, id(row.shut), same)
 
 
 def _kind(parts: TargetParts, row: TargetRow, *, moves: bool) -> CellKind:

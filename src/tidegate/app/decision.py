@@ -92,6 +92,7 @@ class Decision:
             groups=tuple(group_part(each) for each in view.groups),
             more=view.more,
             worker=self.worker,
+            returned=sum(each.returned for each in view.targets),
         )
 
     @property

@@ -107,6 +107,8 @@ class RolloutItem(Part, frozen=True):
     # What only some kinds have: strategy, lastGood.
     more: dict[str, str]
     worker: PartitionWorker
+    # Targets that failed with this revision and were returned since; their states are of now.
+    returned: int = 0
 
 
 class RolloutList(Document, frozen=True, kw_only=True):

@@ -20,7 +20,7 @@ def target_counts(view: PartitionView, *, moves: bool) -> Counter[str]:
     words = ("moving", "waiting", "done", "failed", "held", "stopped")
     counts: Counter[str] = Counter({"rollouts": 1, **dict.fromkeys(words, 0)})
     for each in view.targets:
-        if each.state in FAILED:
+        if has_failed(each):
             counts["failed"] += 1
         # What may start, and is started by no worker, does not move.
         elif each.state in _MOVING or (each.starts and moves):
@@ -32,6 +32,14 @@ def target_counts(view: PartitionView, *, moves: bool) -> Counter[str]:
             counts["held"] += is_held(each)
             counts["stopped"] += is_stopped(each)
     return counts
+
+
+def has_failed(row: TargetRow) -> bool:
+    """Whether a target failed, or gave no answer; one that was returned since is still looked at.
+
+    A failure is returned in the round that finds it: else it would be seen for no time at all.
+    """
+    return row.state in FAILED or row.returned
 
 
 def is_held(row: TargetRow) -> bool:
@@ -46,7 +54,7 @@ def is_stopped(row: TargetRow) -> bool:
 
 def look_of(row: TargetRow, *, moves: bool) -> str:
     """What a target is drawn as; `moves`: a worker starts what may start."""
-    if row.state in FAILED:
+    if has_failed(row):
         return "failed"
     if row.state == "Soaking":
         return "soaking"

@@ -36,6 +36,8 @@ class TargetRow(Part, frozen=True):
     status: str = ""
     since: Instant | None = None
     starts: bool = False
+    # It failed with the revision that goes out, and was returned: a failure that is still shown.
+    returned: bool = False
     # Whether it is to get something, and has not.
     waits: bool = False
     # What was asked for it and has not begun; empty: nothing that could be withdrawn.

@@ -10,6 +10,7 @@ from tidegate.access.roles import Caller, Right
 from tidegate.app.documents import RolloutDates, TargetDoc, TargetParts
 from tidegate.app.journal.entries import EntryRow
 from tidegate.app.journals import Decision, Journals
+from tidegate.app.tally import has_failed
 from tidegate.app.when import dates_of
 from tidegate.app.workers import trouble_lines
 from tidegate.explain.pace import DatePace
@@ -124,6 +125,8 @@ _URGENT = ("Failed", "No answer", "Updating", "Soaking", "Waiting")
 
 
 def _urgency(row: TargetRow) -> int:
+    if has_failed(row):
+        return 0
     return _URGENT.index(row.state) if row.state in _URGENT else len(_URGENT)
 
 

@@ -12,7 +12,7 @@ class LookWords(msgspec.Struct, frozen=True):
 
 
 LOOKS = (
-    LookWords("failed", "failed", "it failed, or gave no answer"),
+    LookWords("failed", "failed", "it failed, or gave no answer; it may be back by now"),
     LookWords("held", "held", "a brake covers it"),
     LookWords("stopped", "stopped", "its rollout is paused or ended"),
     LookWords("moving", "moving", "it changes, or starts now"),

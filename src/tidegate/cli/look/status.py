@@ -216,7 +216,7 @@ def _groups(one: RolloutItem) -> str:
 
 def _row(one: RolloutItem) -> tuple[str, ...]:
     done = sum(one.counts.get(word, 0) for word in DONE)
-    failed = sum(one.counts.get(word, 0) for word in FAILED)
+    failed = sum(one.counts.get(word, 0) for word in FAILED) + one.returned
     recheck = None if one.worker.stale else one.recheck_after
     return (
         one.id,

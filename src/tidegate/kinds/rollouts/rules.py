@@ -197,7 +197,7 @@ class RolloutRules(Rules[RolloutState, RolloutWorld, RolloutPlan]):
     ) -> PartitionView:
         """The rows of a rollout."""
         origin = known.declared.origin if known.declared is not None else ""
-        return rollout_view(partition, world, plan, now, origin)
+        return rollout_view(partition, world, plan, now, origin, known.failed)
 
     def counts(
         self,

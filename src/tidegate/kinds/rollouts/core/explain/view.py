@@ -1,5 +1,7 @@
 """A rollout as rows: what every command and the API show of its plan."""
 
+from collections.abc import Collection
+
 from tidegate.explain.table import first_shut
 from tidegate.explain.view import GroupRow, Needs, OptionRow, PartitionView, TargetRow
 from tidegate.kinds.rollouts.core.decide import RolloutPlan
@@ -12,21 +14,27 @@ from tidegate.model.target import State
 from tidegate.model.time import Instant
 from tidegate.model.verdict import all_pass
 
+_FAILED = (State.FAILED, State.TIMED_OUT)
 _WAITING = (State.WAITING, State.HOLDING)
 _OVER = (Summary.FAILED, Summary.ABORTED)
 
 
 def rollout_view(
-    partition: str, world: RolloutWorld, plan: RolloutPlan, now: Instant, origin: str = ""
+    partition: str,
+    world: RolloutWorld,
+    plan: RolloutPlan,
+    now: Instant,
+    origin: str = "",
+    failed: Collection[str] = (),
 ) -> PartitionView:
-    """The rows of a rollout."""
+    """The rows of a rollout; `failed`: targets that failed with this revision, returned or not."""
     return PartitionView(
         partition=partition,
         summary=plan.summary.value,
         now=now,
         revision=plan.course.revision or "",
         headline=headline(world, plan),
-        targets=tuple(_targets(world, plan)),
+        targets=tuple(_targets(world, plan, failed)),
         unplaced=tuple(_unplaced(world, plan)),
         groups=tuple(_group(world, report) for report in plan.groups),
         needs=needs(partition, plan),
@@ -57,7 +65,7 @@ def needs(partition: str, plan: RolloutPlan) -> Needs:
     return Needs(approvals=tuple(sorted(approvals)), failures=failures)
 
 
-def _targets(world: RolloutWorld, plan: RolloutPlan) -> list[TargetRow]:
+def _targets(world: RolloutWorld, plan: RolloutPlan, failed: Collection[str]) -> list[TargetRow]:
     known: dict[int, OptionRow] = {}
     ways: dict[int, list[OptionRow]] = {}
     for option in plan.options[len(world.targets) :]:
@@ -80,6 +88,7 @@ def _targets(world: RolloutWorld, plan: RolloutPlan) -> list[TargetRow]:
                     status=target.status.name,
                     since=target.since,
                     starts=i in started,
+                    returned=target.name in failed and plan.states[i] not in _FAILED,
                     waits=plan.states[i] in _WAITING,
                     shut=first_shut(option.verdicts),
                     options=(row, *ways.get(i, ())),

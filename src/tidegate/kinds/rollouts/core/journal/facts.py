@@ -8,11 +8,13 @@ import msgspec
 
 from tidegate.gates.ask import Purpose
 from tidegate.journal.fact import Fact, Mode, moment_text, register, some_names
+from tidegate.kinds.rollouts.core.reasons import RolloutReason
 from tidegate.kinds.rollouts.core.strategy import Rollout, Strategy
 from tidegate.kinds.rollouts.core.summary import Summary
 from tidegate.kinds.rollouts.core.world import Membership
 from tidegate.model.counted import counted
 from tidegate.model.plan import Change, Event
+from tidegate.model.progress_reasons import ProgressReason
 from tidegate.model.reason import Outcome
 from tidegate.model.target import Target
 from tidegate.model.time import Instant
@@ -118,6 +120,22 @@ class TargetStanding(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
 
     target: str
     verdicts: tuple[tuple[str, str, str, Instant | None], ...]
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether the target failed, or gave no answer."""
+        return any(reason in _FAILURES for _, _, reason, _ in self.verdicts)
+
+
+_FAILURES = frozenset(
+    each.value
+    for each in (
+        ProgressReason.Failed,
+        ProgressReason.FailedSaying,
+        RolloutReason.TimedOut,
+        RolloutReason.NoAnswer,
+    )
+)
 
 
 class Decided(Fact, frozen=True, tag="decided", kw_only=True, omit_defaults=True):

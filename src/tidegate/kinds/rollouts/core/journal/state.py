@@ -72,6 +72,8 @@ class RolloutState(msgspec.Struct):
     told: dict[str, Instant] = {}
     # What people said at approval gates, by gate.
     responses: dict[str, tuple[Response, ...]] = {}
+    # Targets that failed with the revision under way, and when; they may be returned since.
+    failed: dict[str, Instant] = {}
 
 
 def fold(state: RolloutState, at: Instant, fact: Fact, actor: str) -> RolloutState:
@@ -139,13 +141,19 @@ def _told(state: RolloutState, at: Instant, fact: Told) -> None:
 def _decided(state: RolloutState, at: Instant, fact: Decided) -> None:
     if fact.rollout.revision != state.rollout.revision or fact.rollout.uid != state.rollout.uid:
         state.began_at = None
+        state.failed = {}
     if fact.tasks and fact.mode is Mode.ACT and state.began_at is None:
         state.began_at = at
     state.rollout = fact.rollout
     state.summary, state.recheck_at, state.decided_at = fact.summary, fact.recheck_at, at
     for stand in fact.changed:
         state.stands[stand.target] = stand
+        if stand.has_failed:
+            state.failed.setdefault(stand.target, at)
+        elif not fact.rollout.aborted:
+            state.failed.pop(stand.target, None)
     for name in fact.forgotten:
+        state.failed.pop(name, None)
         # By the target's own clock, where it said when: ours may be ahead of it.
         known = state.reports.pop(name, None)
         state.void[name] = at if known is None or known.since is None else known.since
