@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 import msgspec
 from msgspec.structs import replace
 
+from tests.picture_key import LINKS, PUBLIC
 from tests.pipelined import NEW, OLD, URL
 from tidegate.engine.brakes.book import BrakeBook
 from tidegate.engine.breaker import Breaker
@@ -189,8 +190,11 @@ class MemoryForge(PipelineRequests):
         assert reading.pipeline.name == self._shelf.pipeline.name
         return self.seen()
 
-    async def carry_out(self, act: RequestAct, plan: PipelinePlan, world: PipelineWorld) -> str:
+    async def carry_out(
+        self, act: RequestAct, plan: PipelinePlan, world: PipelineWorld, picture: str = ""
+    ) -> str:
         """Open, change or close one."""
+        assert picture.startswith(f"{PUBLIC}/picture/"), "as of the decision of the task"
         if self.failing:
             self.failing -= 1
             raise OutsideError("the forge does not answer")
@@ -269,7 +273,7 @@ class Stage:
         self.shelf, self.mode, self.clock = shelf, mode, Clock()
         self.forge = MemoryForge(shelf) if forge else None
         self.store = MemoryStore()
-        self.kind = PipelineKind(shelf, self.forge, self.clock, every=Duration(0))
+        self.kind = PipelineKind(shelf, self.forge, self.clock, every=Duration(0), pictures=LINKS)
         self.rules = ChannelRules()
 
     def later(self, duration: int) -> None:

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from tidegate.kubernetes.review_port import TokenReviews
     from tidegate.machine.cache import Cache
     from tidegate.machine.clock import Clock
+    from tidegate.net.picture_links import PictureLinks
     from tidegate.notify.port import Notifier
     from tidegate.prometheus.port import EvidenceSource
     from tidegate.prometheus.server import PrometheusServer
@@ -83,15 +84,14 @@ def open_store(database: str, *, writes: bool = True, creates: bool | None = Non
     from tidegate.store.client.database_address import open_archive
 
     load_facts()
-
     return open_archive(database, writes=writes, creates=creates)
 
 
-def webhook(url: str, template: str, timeout_s: float) -> "Notifier":
+def webhook(url: str, template: str, timeout_s: float, pictures: "PictureLinks") -> "Notifier":
     """The notifier that posts to a webhook."""
     from tidegate.notify.webhook import Webhook
 
-    return Webhook(url, template, timeout_s)
+    return Webhook(url, template, timeout_s, pictures)
 
 
 def cluster(

@@ -7,12 +7,14 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import pytest
+from msgspec.structs import replace
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
 from tests.patience import patiently
+from tests.picture_key import LINKS
 from tidegate.api.server import AppServer, bind
 from tidegate.explain.notice import Notice, NoticeKind
 from tidegate.model.errors import OutsideError
@@ -71,6 +73,27 @@ def test_it_posts_what_slack_takes() -> None:
     send(receiver)
     assert receiver.got == [{"text": "simulated/demo v2 stopped: 2 failures, 0 allowed"}]
     assert receiver.types == ["application/json"]
+
+
+def test_a_picture_is_a_field_and_stands_below_the_text() -> None:
+    """A template may have a place of its own for it; no address, no picture."""
+    receiver = Receiver()
+    notice = replace(STOP, entry=17)
+
+    async def sending() -> None:
+        async with receiving(receiver) as url:
+            for template in (TEMPLATE, "${what} ${picture} now"):
+                await Webhook(url, template, 10.0, LINKS).send(notice)
+            await Webhook(url, TEMPLATE, 10.0).send(notice)
+
+    patiently(sending())
+    link = LINKS.of_entry("simulated/demo", 17)
+    plain = "simulated/demo v2 stopped: 2 failures, 0 allowed"
+    assert receiver.got == [
+        {"text": f"{plain}\n{link}", "picture": link},
+        {"text": f"stopped {link} now", "picture": link},
+        {"text": plain},
+    ]
 
 
 def test_what_fails_for_now_is_tried_again(capfd: pytest.CaptureFixture[str]) -> None:

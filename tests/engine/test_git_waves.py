@@ -10,6 +10,7 @@ import pytest
 from tests.bundles import MemoryTree, read_uncached
 from tests.git_repos import clone, git, push_change, remote
 from tests.kept import START, Kept
+from tests.picture_key import LINKS, PUBLIC
 from tests.staged import INTEGRATION, TIERS, Declared, rules
 from tidegate.forge.client.local import LocalForge
 from tidegate.forge.port import RequestState
@@ -91,7 +92,7 @@ class GitDeclared(Declared):
             clock,
             fresh_s=0.05,
             look_s=look_s,
-            waves=GitWaves(requests),
+            waves=GitWaves(requests, LINKS),
         )
 
 
@@ -163,6 +164,7 @@ def test_waves_go_through_merge_requests_and_leave_no_override(tmp_path: Path) -
         (request,) = await kept.git.forge.find()
         assert request.labels == ("tidegate-waves",)
         assert "ter-int-dev" in request.description
+        assert f"]({PUBLIC}/picture/" in request.description
         await kept.merge()
         await kept.live(60, merges=False)
         assert kept.moved("good-2") == {"ter-int-dev"}

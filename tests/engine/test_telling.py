@@ -110,6 +110,9 @@ def test_a_bad_rollout_is_reported_with_its_failures_together() -> None:
     assert chat.said() == BAD
     assert chat.heard[1].why == "1 of 4 done, 2 failed"
     assert chat.heard[2].why == "c failed, and 1 more"
+    # Each is as of the entry that it was found in: the decision that stopped it.
+    entries = {each.seq: each.kind for each in stage.store.read(PARTITION)}
+    assert {entries[each.entry] for each in chat.heard[1:]} <= {"decided", "acted"}
 
 
 def test_a_new_leader_repeats_nothing() -> None:

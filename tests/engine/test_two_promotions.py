@@ -8,6 +8,7 @@ import pytest
 from tests.engine.stage import VirtualClock
 from tests.engine.test_promotion_rounds import Round as Site
 from tests.git_repos import commit, git
+from tests.picture_key import LINKS, PUBLIC
 from tests.promoted import Source, make_source
 from tidegate.app.journals import Journals
 from tidegate.engine.brakes.book import BrakeBook
@@ -59,7 +60,7 @@ class Office:
         self.telemetry = PromotionTelemetry()
         self.metrics = Metrics("1", _nothing, self.telemetry.text)
         self.store = with_listener(MemoryStore(), self.telemetry.written)
-        self.kind = PromotionKind(site.ports, site.forge, self.clock)
+        self.kind = PromotionKind(site.ports, site.forge, self.clock, pictures=LINKS)
 
     def rounds(self) -> None:
         """A round of every promotion that there is."""
@@ -167,6 +168,7 @@ def test_two_promotions_are_under_way_and_each_ends_by_itself(
         assert lane.offer is not None
         assert (lane.offer.url, lane.offer.state) == (office.requests()[name].url, "open")
         assert lane.behind
+        assert f"]({PUBLIC}/picture/" in office.requests()[name].description
         assert lane.why is not None
         assert lane.offer.url is not None
         assert lane.offer.url in lane.why

@@ -37,6 +37,7 @@ FACTS = RequestFacts(
     said={"ants": (DEPLOYED, SOAK), "bees": (DEPLOYED, SOAK)},
     reached=(ReachedShards(environment="prod", shards=("a", "b"), clusters=("one",)),),
     opened=verdict(RequestReason.RequestHalved, 1, 2, "!7"),
+    picture="https://tidegate.example/picture/x.svg",
 )
 
 
@@ -46,6 +47,7 @@ def test_everything_that_was_asked_for_is_in_it() -> None:
     subject = "fix &#96;it&#96; &#64;all &#60;&#33;&#45;&#45; tidegate&#45;pipeline"
     for expected in (
         "It is offered with 1 of the 2 promotions that failed together in !7.",
+        "![the pipeline when this was offered](https://tidegate.example/picture/x.svg)",
         "### `web-e2e` + `web-stage`",
         f"| `ants` | `data/ants.yml` | `aaaaaaa` | `{NEW}` |",
         f"| `bees` | `data/bees.yml` | `aaaaaaa` | `{NEW}` |",

@@ -11,6 +11,8 @@ import asyncio
 from collections import OrderedDict
 from collections.abc import Callable
 
+from msgspec.structs import replace
+
 from tidegate.engine.kind import ACTOR
 from tidegate.engine.round import Round, RoundResult
 from tidegate.explain.notice import Notice, NoticeKind
@@ -76,6 +78,7 @@ class NoticeQueue:
             if notice.happening not in self._wanted
             for key in notice.keys
         }
+        entry = part.next_seq - 1
         keys = tuple(sorted(key for key in sent | silent if key not in told))
         if keys or due.retired:
             note = JournalNote(now, ACTOR, Told(keys=keys, retired=due.retired))
@@ -83,7 +86,7 @@ class NoticeQueue:
         self._sent.pop(name, None)
         for notice in due.notices:
             if notice.happening in self._wanted:
-                self._offer(notice, sent)
+                self._offer(replace(notice, entry=entry), sent)
 
     def forget(self, name: str) -> None:
         """Another worker leads a partition now, and notifies."""

@@ -61,6 +61,11 @@ def _row(cells: Iterable[str]) -> str:
     return f"| {' | '.join(cells)} |"
 
 
+def image(address: str, says: str) -> list[str]:
+    """An image with its text, on lines of its own; none where there is no address."""
+    return [f"![{says}]({address})", ""] if address else []
+
+
 def folded(summary: str, lines: Iterable[str]) -> list[str]:
     """Something to unfold; the summary is plain text."""
     head = f"<details><summary>{escape(summary)}</summary>"

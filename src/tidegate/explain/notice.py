@@ -31,10 +31,12 @@ class Notice(msgspec.Struct, frozen=True):
     why: str
     # One for each subject: a notice is sent once for each key.
     keys: tuple[str, ...]
+    # The entry of the journal that it is as of; 0: not known.
+    entry: int = 0
 
 
-def words(notice: Notice) -> dict[str, str]:
-    """A notice as the words a template is filled with."""
+def words(notice: Notice, picture: str = "") -> dict[str, str]:
+    """A notice as the words a template is filled with; `picture`: the address of one."""
     named = ", ".join(notice.subjects[:SUBJECTS_MAX])
     more = len(notice.subjects) - SUBJECTS_MAX
     return {
@@ -47,6 +49,7 @@ def words(notice: Notice) -> dict[str, str]:
         "subjects": f"{named} and {more} more" if more > 0 else named,
         "why": notice.why,
         "key": f"{notice.rollout}/{notice.keys[0]}",
+        "picture": picture,
     }
 
 
@@ -57,7 +60,9 @@ _WHAT = {
     NoticeKind.APPROVAL: "needs an approval",
     NoticeKind.DONE: "is done",
 }
-WORDS = ("rollout", "kind", "name", "revision", "event", "what", "subjects", "why", "key")
+WORDS = (
+    "rollout", "kind", "name", "revision", "event", "what", "subjects", "why", "key", "picture",
+)  # fmt: skip
 
 
 class DueNotices(msgspec.Struct, frozen=True):

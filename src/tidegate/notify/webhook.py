@@ -11,6 +11,7 @@ import msgspec
 
 from tidegate.explain.notice import Notice, words
 from tidegate.model.errors import OutsideError
+from tidegate.net.picture_links import PictureLinks
 from tidegate.net.retry import retry_context
 
 # Tries of one notice, and the pauses between them; then a later round sends it.
@@ -32,8 +33,14 @@ class Webhook:
     """Posts notices to one address."""
 
     def __init__(
-        self, url: str, template: str, timeout_s: float, pause_first_s: float = PAUSE_FIRST_S
+        self,
+        url: str,
+        template: str,
+        timeout_s: float,
+        pictures: PictureLinks | None = None,
+        pause_first_s: float = PAUSE_FIRST_S,
     ) -> None:
+        self._pictures = pictures or PictureLinks()
         self._url = url
         self._template = string.Template(template)
         self._timeout = aiohttp.ClientTimeout(total=timeout_s)
@@ -41,7 +48,11 @@ class Webhook:
 
     async def send(self, notice: Notice) -> None:
         """Post a notice; OutsideError if it was not accepted."""
-        body = msgspec.json.encode({"text": text_of(self._template, notice)})
+        picture = self._pictures.of_entry(notice.rollout, notice.entry)
+        message = {"text": text_of(self._template, notice, picture)}
+        if picture:
+            message["picture"] = picture
+        body = msgspec.json.encode(message)
         try:
             async for attempt in retry_context(
                 on=(_TryLaterError, aiohttp.ClientError, TimeoutError, OSError),
@@ -73,8 +84,13 @@ class Webhook:
                 raise OutsideError(f"the webhook answered {answer.status}: check its address")
 
 
-def text_of(template: string.Template, notice: Notice) -> str:
-    """What people read; names from outside cannot pose as links or mentions."""
-    safe = {name: value.translate(_ESCAPES) for name, value in words(notice).items()}
+def text_of(template: string.Template, notice: Notice, picture: str = "") -> str:
+    """What people read; names from outside cannot pose as links or mentions.
+
+    The address of a picture stands below, unless the template has a place for it.
+    """
+    safe = {name: value.translate(_ESCAPES) for name, value in words(notice, picture).items()}
     text = template.safe_substitute(safe)
-    return text if len(text) <= TEXT_MAX else text[: TEXT_MAX - 1] + "…"
+    below = f"\n{picture}" if picture and "picture" not in template.get_identifiers() else ""
+    most = TEXT_MAX - len(below)
+    return (text if len(text) <= most else text[: most - 1] + "…") + below

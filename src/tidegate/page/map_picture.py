@@ -5,6 +5,7 @@ from html import escape
 from itertools import groupby
 
 from tidegate.page.fleet import FleetBlock, FleetQuery, wanted_cells
+from tidegate.page.words import LOOKS
 
 WIDTH = 1000
 _GAP = 2
@@ -21,31 +22,54 @@ _COLOURS = {
     "ignored": "#c9cfd6",
 }
 _DIM = "0.18"
+_INK = "#667"
+# Around a picture that stands alone, and from one entry of its legend to the next.
+_EDGE, _LEGEND = 10, 90
 
 
-def map_picture(blocks: Iterable[FleetBlock], query: FleetQuery) -> str:
-    """Every rollout as a heading and its groups as blocks of cells."""
+def map_picture(blocks: Iterable[FleetBlock], query: FleetQuery, *, alone: bool = False) -> str:
+    """Every rollout as a heading and its groups as blocks of cells.
+
+    `alone`: it is shown outside of the page, on paper of its own and with a legend.
+    """
     known = list(blocks)
     number = sum(each.size for each in known)
     size = next(each for most, each in _SIZES if number <= most)
     body, y = list[str](), 0
     for block in known:
         y += 20
-        body.append(_text(0, y, f"{block.id} — {block.summary}", "bold"))
+        body.append(_text(y, f"{block.id} — {block.summary}", "bold"))
         y += 6
         for group, cells in _groups(block, query):
             if group:
                 y += 12
-                body.append(_text(0, y, group, "normal"))
+                red = any(look == "failed" for look, _ in cells)
+                weight, colour = ("bold", _COLOURS["failed"]) if red else ("normal", _INK)
+                body.append(_text(y, group, weight, colour))
                 y += 4
             columns = max(1, WIDTH // size)
             body += _paths(cells, columns, size, y)
             y += -(-len(cells) // columns) * size + 6
+    if alone:
+        y += 20
+        body += _legend(known, y)
+    edge = _EDGE if alone else 0
+    wide, high = WIDTH + 2 * edge, y + 10 + 2 * edge
+    paper = f'<path fill="#fff" d="M-{edge} -{edge}h{wide}v{high}h-{wide}z"/>' if alone else ""
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{y + 10}"'
-        f' viewBox="0 0 {WIDTH} {y + 10}" font-family="sans-serif" font-size="12">'
-        f"{''.join(body)}</svg>\n"
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{wide}" height="{high}"'
+        f' viewBox="{-edge} {-edge} {wide} {high}" font-family="sans-serif" font-size="12">'
+        f"{paper}{''.join(body)}</svg>\n"
     )
+
+
+def _legend(blocks: list[FleetBlock], y: int) -> Iterator[str]:
+    """What each shape means, of those that are there."""
+    there = [each for each in LOOKS if any(block.counts[each.name] for block in blocks)]
+    for at, each in enumerate(there):
+        x = at * _LEGEND
+        yield from _paths([(each.name, True)], 1, _SIZES[0][1], y - 10, x)
+        yield _text(y, each.word, "normal", x=x + 18)
 
 
 def _groups(block: FleetBlock, query: FleetQuery) -> Iterator[tuple[str, list[tuple[str, bool]]]]:
@@ -60,12 +84,14 @@ def _groups(block: FleetBlock, query: FleetQuery) -> Iterator[tuple[str, list[tu
         yield group, [(look, wanted) for _, look, wanted in some]
 
 
-def _paths(cells: list[tuple[str, bool]], columns: int, size: int, top: int) -> Iterator[str]:
+def _paths(
+    cells: list[tuple[str, bool]], columns: int, size: int, top: int, left: int = 0
+) -> Iterator[str]:
     """One path for each look: a square for each cell, smaller and hollow where it waits."""
     drawn: dict[tuple[str, bool], list[str]] = {}
     side = size - _GAP
     for at, key in enumerate(cells):
-        x, y = at % columns * size, top + at // columns * size
+        x, y = left + at % columns * size, top + at // columns * size
         drawn.setdefault(key, []).append(f"M{x} {y}{_shape(key[0], side)}")
     for (look, wanted), some in drawn.items():
         dim = "" if wanted else f' opacity="{_DIM}"'
@@ -93,5 +119,5 @@ def _shape(look: str, s: int) -> str:
     }[look]
 
 
-def _text(x: int, y: int, text: str, weight: str) -> str:
-    return f'<text x="{x}" y="{y}" font-weight="{weight}" fill="#667">{escape(text)}</text>'
+def _text(y: int, text: str, weight: str, colour: str = _INK, x: int = 0) -> str:
+    return f'<text x="{x}" y="{y}" font-weight="{weight}" fill="{colour}">{escape(text)}</text>'

@@ -27,12 +27,14 @@ from tidegate.explain.verdict_part import VerdictPart
 from tidegate.journal.selection import EntryFilter
 from tidegate.model.errors import NotFoundError, TidegateError
 from tidegate.model.time import parse_instant
+from tidegate.net.picture_links import PATH, PictureLinks
 from tidegate.page.dates.when_page import when_page
 from tidegate.page.fleet import fleet_query, fleet_view
 from tidegate.page.frame import Frame, brake_lines, frame, lift_offer, offer
 from tidegate.page.history import ENTRIES_SHOWN, entry_page, newest_entries
 from tidegate.page.kind_screens import KINDS, kind_tables
 from tidegate.page.map_picture import map_picture
+from tidegate.page.public_picture import PICTURE_HEADERS, PublicPictures
 from tidegate.page.rollout_view import DATED_MAX, NEXT_SHOWN, rollout_page
 from tidegate.page.sheet import ActDone, Sheets
 from tidegate.page.template_set import HEADERS, html, path_part, static_answer
@@ -56,8 +58,10 @@ class ServicePages:
         acts: Sequence[ActRoute],
         refused: Refused | None = None,
         note: str = "",
+        pictures: PictureLinks | None = None,
     ) -> None:
         self._live = live
+        self._pictures = PublicPictures(live, pictures or PictureLinks())
         # What every page says of its time; empty: it is the time of the machine.
         self._note = note
         self._login = login
@@ -71,6 +75,7 @@ class ServicePages:
             Route("/login", self._caught(self._log_in)),
             Route("/static/{file}", self._static),
             Route("/map.svg", self._screen(self._map, past=True)),
+            Route(f"{PATH}/{{signature}}/{{seq:int}}/{{name:path}}", self._picture),
             Route("/why/{name:path}", self._screen(self._why, past=True)),
             Route("/rollout/{name:path}", self._screen(self._rollout, past=True)),
             Route("/when/{name:path}", self._screen(self._when, long=True)),
@@ -88,6 +93,17 @@ class ServicePages:
 
     async def _static(self, request: Request) -> Response:
         return static_answer(request, request.path_params["file"])
+
+    async def _picture(self, request: Request) -> Response:
+        """A picture for readers without a login; who has its link may see it."""
+        params = request.path_params
+        try:
+            text = await asyncio.to_thread(
+                self._pictures.picture, params["signature"], params["seq"], params["name"]
+            )
+        except TidegateError:
+            return Response("there is no such picture\n", 404, HEADERS, "text/plain")
+        return Response(text, headers=PICTURE_HEADERS, media_type="image/svg+xml")
 
     def _caught(self, answer: Callable[[Request], Awaitable[Response]]) -> Callable[..., Any]:
         """A screen for every error: a login where one is needed."""

@@ -67,6 +67,7 @@ WORDS = {
     "map": "Map of targets",
     "map_help": "Arrow keys move, Enter says why.",
     "groups": "Groups",
+    "group_number": "group {number}",
     "group": "Group",
     "status": "Status",
     "targets": "Targets",

@@ -32,6 +32,20 @@ SERVICE = (
         help="Where `serve` answers probes and scrapers alone; without it, at --listen.",
     ),
     Setting(
+        name="publicUrl",
+        flag="--public-url",
+        form=SettingForm.TEXT,
+        default="",
+        help="Where people open the page; with it, merge requests and notices link pictures.",
+    ),
+    Setting(
+        name="pictureKey",
+        flag="--picture-key",
+        form=SettingForm.TOKEN,
+        default="",
+        help="Where the secret is that signs these links, env:NAME or file:PATH.",
+    ),
+    Setting(
         name="access.policy",
         flag="--access-policy",
         form=SettingForm.PATH,

@@ -50,6 +50,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     server_token: str
     listen: str
     probes: str
+    public_url: str
+    picture_key: str
     access_policy: str
     access_admin_token: str
     tls_certificate: str

@@ -76,7 +76,9 @@ class MortalRequests(PipelineRequests):
         """Read with the rest."""
         raise NotImplementedError
 
-    async def carry_out(self, act: RequestAct, plan: PipelinePlan, world: PipelineWorld) -> str:
+    async def carry_out(
+        self, act: RequestAct, plan: PipelinePlan, world: PipelineWorld, picture: str = ""
+    ) -> str:
         """The witness sees it first."""
         self._life.step()
         scene = self._scene
@@ -85,7 +87,7 @@ class MortalRequests(PipelineRequests):
         if scene.troubled() and scene.rng.random() < 0.1:
             raise OutsideError("the forge does not answer")
         scene.witness.acts(self._life, act.verb, promotions, TRUST)
-        done = await scene.forge.carry_out(act, plan, world)
+        done = await scene.forge.carry_out(act, plan, world, picture)
         scene.witness.one_each()
         self._life.call()
         if scene.troubled() and scene.rng.random() < 0.1:

@@ -17,6 +17,7 @@ from tidegate.api.route_table import ACTS, QUESTIONS
 from tidegate.api.server import AppServer, TlsFiles
 from tidegate.cli.worker.service import make_service
 from tidegate.engine.started import Started
+from tidegate.net.picture_links import PictureLinks
 from tidegate.store.archive_port import Archive
 from tidegate.telemetry.requests import RequestNumbers
 
@@ -32,13 +33,14 @@ class Front:
         tls: TlsFiles | None,
         probes: Probes,
         refused: Refused,
+        pictures: PictureLinks,
         *,
         here: bool,
         own_process: bool,
     ) -> None:
         """`here`: the journal is a file of this machine. `own_process`: no worker runs in it."""
         routes: list[BaseRoute] = [route for each in kinds for route in each.routes(store)]
-        self._api, pages = make_service(store, policy, refused, here=here)
+        self._api, pages = make_service(store, policy, refused, here=here, pictures=pictures)
         words = {each.verb for each in (*QUESTIONS, *ACTS)}
         self._numbers = RequestNumbers(BASE, words, own_process=own_process)
         routes += [*self._api.routes(), *pages.routes()]

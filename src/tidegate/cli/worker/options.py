@@ -41,7 +41,7 @@ _SHARED = (
     "runs.through", "runs.port", "runs.prometheus", "runs.clusterLabel", "registry", "registryAuth",
     "upgrades", "ocm.every", "grace", "lease", "resync", "discover",
     "limits.actions", "limits.actionsPerSecond", "limits.actionTime",
-    "limits.rounds", "limits.roundTime", "limits.removals",
+    "limits.rounds", "limits.roundTime", "limits.removals", "publicUrl", "pictureKey",
 )  # fmt: skip
 
 

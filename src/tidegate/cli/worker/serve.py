@@ -42,6 +42,7 @@ from tidegate.engine.worker import Worker
 from tidegate.explain.notice import NoticeKind
 from tidegate.kind_table import start_kinds
 from tidegate.model.time import SECOND
+from tidegate.settings.picture_key import picture_links
 from tidegate.settings.setting_reader import split_address
 from tidegate.settings.setting_table import TABLE
 from tidegate.settings.settings import Merged, Settings, revealed, shown
@@ -124,6 +125,7 @@ def _forked(
     """A process that answers; None where only this one has the journal."""
     if settings.database == MEMORY:
         return None
+    links = picture_links(settings)
 
     def make(probes: Probes, refused: Refused) -> Front:
         for ear in ears[1:]:
@@ -132,7 +134,7 @@ def _forked(
         _log(settings)
         store = open_store(settings.database)
         here = is_file(settings.database)
-        return Front(store, kinds, policy, tls, probes, refused, here=here, own_process=True)
+        return Front(store, kinds, policy, tls, probes, refused, links, here=here, own_process=True)
 
     return fork_answering(make, ears[0], _VERSION)
 
@@ -220,7 +222,15 @@ async def _serve(
     front: Front | AnsweringProcess
     if beside is None:
         front = here = Front(
-            store, kinds, policy, tls, probes, observer.refused, here=False, own_process=False
+            store,
+            kinds,
+            policy,
+            tls,
+            probes,
+            observer.refused,
+            picture_links(settings),
+            here=False,
+            own_process=False,
         )
         answers = [here.run(ears[0])]
     else:
@@ -279,7 +289,10 @@ def _notices(settings: Settings, observer: Observer) -> NoticeQueue | None:
     if not settings.notify_webhook:
         return None
     notifier = webhook(
-        settings.notify_webhook, settings.notify_template, settings.notify_time / SECOND
+        settings.notify_webhook,
+        settings.notify_template,
+        settings.notify_time / SECOND,
+        picture_links(settings),
     )
     wanted = frozenset(NoticeKind(each) for each in settings.notify_on)
     return NoticeQueue(notifier, wanted, settings.notify_queue, observer.on_notice)

@@ -20,6 +20,7 @@ from tidegate.kind_table import rules_of
 from tidegate.machine.clock import Clock
 from tidegate.model.errors import OutsideError, UserError
 from tidegate.model.problem import Problem
+from tidegate.net.picture_links import PictureLinks
 from tidegate.page.pages import ServicePages
 from tidegate.settings.settings import Settings, revealed
 from tidegate.store.archive_port import Archive
@@ -37,12 +38,13 @@ def make_service(
     note: str = "",
     *,
     here: bool = False,
+    pictures: PictureLinks | None = None,
 ) -> tuple[Api, ServicePages]:
     """Everything that is asked and done over HTTP: by programs, and by people on the page.
 
     `time` is the clock of the fleets, if it is not that of this machine, and `note` says so on
     every page; logins begin and end by that of the machine. `here`: the archive is a file of this
-    machine.
+    machine. `pictures`: links that need no login; None: there are none.
     """
     live = LiveJournals(archive, rules_of, time or clock(), here=here)
     issuer = None
@@ -56,7 +58,7 @@ def make_service(
         reviews = token_reviews(account.context or None, account.kubeconfig or None)
     login = Login(archive, clock(), policy, issuer, reviews, live.turn)
     api = Api(live, login, QUESTIONS, ACTS, __version__, refused)
-    return api, ServicePages(live, login, ACTS, refused, note)
+    return api, ServicePages(live, login, ACTS, refused, note, pictures)
 
 
 def access_policy(settings: Settings) -> AccessPolicy:

@@ -31,8 +31,10 @@ class WaveRequests(Protocol):
         """
         ...
 
-    async def offer(self, place: ManagedPlace, moves: Mapping[str, str]) -> str:
+    async def offer(self, place: ManagedPlace, moves: Mapping[str, str], picture: str = "") -> str:
         """Offer images for some units, beside what is open already; where it is offered.
+
+        `picture`: the address of one that shows how far the rollout is; empty: there is none.
 
         StaleError if the bundle is not what the place was read from, or a person changed the
         branch. Offering the same again changes nothing.

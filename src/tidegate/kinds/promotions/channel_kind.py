@@ -27,6 +27,7 @@ from tidegate.machine.clock import Clock
 from tidegate.model.errors import StaleError, UserError
 from tidegate.model.plan import Plan
 from tidegate.model.time import SECOND, Duration, Instant
+from tidegate.net.picture_links import PictureLinks
 
 # A reading that is this old is read again.
 EVERY = Duration(60 * SECOND)
@@ -43,7 +44,9 @@ class PipelineKind(Kind[PipelineState, PlainWorld, Plan, PipelineObservation]):
         *,
         adopt: bool = False,
         every: Duration = EVERY,
+        pictures: PictureLinks | None = None,
     ) -> None:
+        self._pictures = pictures or PictureLinks()
         self._rules = ChannelRules(adopt=adopt)
         super().__init__(self._rules)
         self._reader, self._requests = reader, requests
@@ -133,7 +136,8 @@ class PipelineKind(Kind[PipelineState, PlainWorld, Plan, PipelineObservation]):
             raise StaleError("it is not wanted any more")
         try:
             async with self._lock:
-                return await self._requests.carry_out(act, plan, world.inner)
+                picture = self._pictures.of_task(partition, task.key)
+                return await self._requests.carry_out(act, plan, world.inner, picture)
         except UserError as error:
             raise ActRefusedError(f"bundle: {error}") from None
         finally:

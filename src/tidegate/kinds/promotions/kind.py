@@ -37,6 +37,7 @@ from tidegate.kinds.promotions.rules import PromotionRules
 from tidegate.machine.clock import Clock
 from tidegate.model.errors import StaleError
 from tidegate.model.time import SECOND, Duration, Instant
+from tidegate.net.picture_links import PictureLinks
 
 if TYPE_CHECKING:
     from tidegate.engine.round import Round
@@ -64,8 +65,10 @@ class PromotionKind(Kind[PromotionState, PromotionWorld, PromotionDecision, Prom
         clock: Clock,
         *,
         every: Duration = EVERY,
+        pictures: PictureLinks | None = None,
     ) -> None:
         super().__init__(PromotionRules())
+        self._pictures = pictures or PictureLinks()
         self._ports, self._forge, self._clock = ports, forge, clock
         self._every = every
         self._last: dict[str, PromotionObservation] = {}
@@ -140,7 +143,13 @@ class PromotionKind(Kind[PromotionState, PromotionWorld, PromotionDecision, Prom
         assert isinstance(task, PromotionTask)
         async with self._lock:
             made = await offer(
-                self._ports, self._forge, partition, task.change, Brakes(), self._clock.now()
+                self._ports,
+                self._forge,
+                partition,
+                task.change,
+                Brakes(),
+                self._clock.now(),
+                picture=self._pictures.of_task(partition, task.key),
             )
         self._made.setdefault(partition, []).append(made)
         self.observe_soon(partition)

@@ -39,11 +39,12 @@ def start(settings: Settings, _seed: int) -> list[Started]:
     from tidegate.kinds.promotions.cli.ports import ports_of
     from tidegate.kinds.promotions.kind import PromotionKind
     from tidegate.kinds.promotions.telemetry.observer import PromotionTelemetry
+    from tidegate.settings.picture_key import picture_links
     from tidegate.wiring import clock
 
     ports = ports_of(settings, fetch=False)
     forge = forge_of(settings, ports.bundle.url)
-    kind = PromotionKind(ports, forge, clock())
+    kind = PromotionKind(ports, forge, clock(), pictures=picture_links(settings))
     promotions = Started(kind, PromotionTelemetry(), forge.close, (KIND,))
     return [promotions, _pipelines(settings, ports, forge)]
 
@@ -53,11 +54,13 @@ def _pipelines(settings: Settings, offers: "PromotionPorts", forge: "Forge") -> 
     from tidegate.kinds.promotions.app.pipelines.observation import PipelineSurvey
     from tidegate.kinds.promotions.channel_kind import PipelineKind
     from tidegate.kinds.promotions.telemetry.pipelines import PipelineTelemetry
+    from tidegate.settings.picture_key import picture_links
     from tidegate.wiring import clock, warn
 
     ports = pipeline_ports(settings, offers, ForgeRequests(offers, forge))
     adopt = settings.promotion_requests == "adopt"
-    kind = PipelineKind(PipelineSurvey(ports, warn), ports.requests, clock(), adopt=adopt)
+    survey, links = PipelineSurvey(ports, warn), picture_links(settings)
+    kind = PipelineKind(survey, ports.requests, clock(), adopt=adopt, pictures=links)
     return Started(kind, PipelineTelemetry(), ports.close, (CHANNELS,))
 
 

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from tidegate.bundle.reader import ReadBundle
 from tidegate.edit.edited_tree import EditedTree
 from tidegate.explain.hidden_block import HiddenBlock
-from tidegate.explain.markup import code, table
+from tidegate.explain.markup import code, image, table
 from tidegate.forge.port import Forge, MergeRequest, Proposal, RequestState
 from tidegate.git.port import Repository
 from tidegate.git.tree_port import Tree
@@ -103,7 +103,7 @@ class ForgeWaveRequests:
     async def _found(self, place: ManagedPlace) -> MergeRequest | None:
         return next(iter(await self._forge.find(source=branch_of(place), state=None)), None)
 
-    async def offer(self, place: ManagedPlace, moves: Mapping[str, str]) -> str:
+    async def offer(self, place: ManagedPlace, moves: Mapping[str, str], picture: str = "") -> str:
         """One merge request with these moves, and with those that are open for the same default."""
         known = await self._newest(place)
         self._last.pop(place.name, None)
@@ -119,7 +119,7 @@ class ForgeWaveRequests:
         data = WaveData(place=place.name, revision=place.revision, units=units)
         proposal = Proposal(
             title=title,
-            description=_described(place, data),
+            description=_described(place, data, picture),
             source=branch,
             target="",
             labels=(LABEL,),
@@ -202,8 +202,9 @@ def _data(description: str) -> WaveData | None:
     return data if data.version == _VERSION and len(data.units) <= _UNITS_MAX else None
 
 
-def _described(place: ManagedPlace, data: WaveData) -> str:
-    return _BLOCK.added("\n".join(_lines(place, data)), _json(data))
+def _described(place: ManagedPlace, data: WaveData, address: str) -> str:
+    lines = (*_lines(place, data), "", *image(address, "the rollout when this was offered"))
+    return _BLOCK.added("\n".join(lines).rstrip("\n"), _json(data))
 
 
 def _json(data: WaveData) -> str:

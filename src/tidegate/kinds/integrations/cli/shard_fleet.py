@@ -16,6 +16,7 @@ from tidegate.kinds.integrations.fleet.runs import PodRuns
 from tidegate.kinds.integrations.runs_port import Runs
 from tidegate.kinds.integrations.wave_requests_port import WaveRequest
 from tidegate.model.problem import Problem
+from tidegate.settings.picture_key import picture_links
 from tidegate.settings.prometheus_file import read_servers
 from tidegate.settings.settings import Settings
 
@@ -41,7 +42,7 @@ class ShardFleet(IntegrationsFleet):
             self._clusters.find,
             self._runs,
             wiring.clock(),
-            waves=GitWaves(self._waves),
+            waves=GitWaves(self._waves, picture_links(settings)),
         )
 
     async def close(self) -> None:
@@ -79,9 +80,9 @@ class BundleWaves:
         """The merge request of a place that is open, or was refused."""
         return await self._requests().newest(place)
 
-    async def offer(self, place: ManagedPlace, moves: Mapping[str, str]) -> str:
+    async def offer(self, place: ManagedPlace, moves: Mapping[str, str], picture: str = "") -> str:
         """Offer images for some units of a place."""
-        return await self._requests().offer(place, moves)
+        return await self._requests().offer(place, moves, picture)
 
     async def close(self) -> None:
         """Close the forge, if it was asked for anything."""

@@ -15,6 +15,7 @@ from tidegate.kinds.rollouts.core.journal.facts import RolloutTask
 from tidegate.model.errors import OutsideError, StaleError
 from tidegate.model.plan import ChangeKind
 from tidegate.model.target import Status, Target
+from tidegate.net.picture_links import PictureLinks
 
 _NO_FORGE = "images move through Git here (via: git): name the forge of the bundle (`forge`)"
 
@@ -22,8 +23,9 @@ _NO_FORGE = "images move through Git here (via: git): name the forge of the bund
 class GitWaves:
     """Reports and acts of places whose images move through Git."""
 
-    def __init__(self, requests: WaveRequests | None) -> None:
+    def __init__(self, requests: WaveRequests | None, pictures: PictureLinks | None = None) -> None:
         self._requests = requests
+        self._pictures = pictures or PictureLinks()
         self._locks: dict[str, asyncio.Lock] = {}
         # Moves that are asked for and not offered yet: acts of one wave share a merge request.
         self._asked: dict[str, dict[str, str]] = {}
@@ -46,7 +48,8 @@ class GitWaves:
         async with self._locks.setdefault(place.name, asyncio.Lock()):
             moves = self._asked.pop(place.name, {})
             if moves:
-                return await self._requests.offer(place, moves)
+                picture = self._pictures.of_task(place.partition, task.key)
+                return await self._requests.offer(place, moves, picture)
         found = await self._requests.newest(place)
         if found is None or task.target not in found.units:
             raise StaleError(f"{task.target}: it was not offered; it is tried again")

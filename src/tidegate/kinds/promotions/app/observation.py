@@ -126,6 +126,7 @@ async def offer(
     brakes: Brakes,
     now: Instant,
     reason: str = "",
+    picture: str = "",
 ) -> Offered | PromotionRefused:
     """Offer a decided change as a merge request; the same change is offered once.
 
@@ -146,7 +147,7 @@ async def offer(
         return _refused(change, "gates", why, verdicts, Instant(now + RETRY_AFTER))
     try:
         done = await carry_out(
-            planned.offer(reason), ports.bundle, forge, OfferOptions(upto=Upto.OPEN)
+            planned.offer(reason, picture), ports.bundle, forge, OfferOptions(upto=Upto.OPEN)
         )
     except StaleError as error:
         return _refused(change, "forge", str(error), verdicts)

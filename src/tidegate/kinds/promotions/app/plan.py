@@ -205,12 +205,12 @@ class PlannedPromotion:
         changed = {f"{self.checkout.root}{path}": each.data for path, each in made.items()}
         return dict(self.checkout.ports.with_holds(base, changed))
 
-    def offer(self, reason: str) -> Offer:
-        """The change, ready to be offered."""
+    def offer(self, reason: str, picture: str = "") -> Offer:
+        """The change, ready to be offered; `picture`: the address of one to show with it."""
         facts = self.facts
         if self.moved != self._shown:
             facts = self._facts(self.moved, self._reach_of(self.edited))
-        facts = msgspec.structs.replace(facts, reason=reason)
+        facts = msgspec.structs.replace(facts, reason=reason, picture=picture)
 
         async def described(forge: Forge) -> str:
             mentions = {

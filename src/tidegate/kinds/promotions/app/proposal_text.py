@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
-from tidegate.explain.markup import code, table
+from tidegate.explain.markup import code, image, table
 from tidegate.git.history import SHORT
 from tidegate.kinds.promotions.app.ports import ReachedShards
 from tidegate.kinds.promotions.core.authors import Author
@@ -37,6 +37,8 @@ class ProposalFacts(msgspec.Struct, frozen=True, kw_only=True):
     # Lines that still name a version that is replaced.
     remaining: tuple[RemainingVersion, ...] = ()
     reason: str = ""
+    # The address of a picture of the promotion; empty: there is none.
+    picture: str = ""
 
 
 def title(facts: ProposalFacts) -> str:
@@ -96,6 +98,7 @@ def _lines(facts: ProposalFacts) -> Iterator[str]:
         yield ""
         yield from _some([f"- {code(str(each))}" for each in facts.remaining])
         yield ""
+    yield from image(facts.picture, "the promotion when this was offered")
     yield from author_lines(facts.authors, facts.mentions)
     for old, link in facts.links.items():
         yield f"- [{old[:SHORT]} … {facts.version[:SHORT]}]({link})"

@@ -44,7 +44,9 @@ class ForgeRequests(PipelineRequests):
             declined=declined_requests(closed),
         )
 
-    async def carry_out(self, act: RequestAct, plan: PipelinePlan, world: PipelineWorld) -> str:
+    async def carry_out(
+        self, act: RequestAct, plan: PipelinePlan, world: PipelineWorld, picture: str = ""
+    ) -> str:
         """Open, change or close one; StaleError: something changed, and it is planned again."""
         name = world.reading.pipeline.name
         subscribers = world.channels.subscribers
@@ -53,6 +55,7 @@ class ForgeRequests(PipelineRequests):
             wanted=plan.promotions,
             said={subscribers[each.target].name: each.verdicts for each in plan.options},
             labels=request_labels(world),
+            picture=picture,
         )
         done = await carry_out_act(self._ports, self._forge, offers, act)
         if done.closed_before is not None:

@@ -74,8 +74,13 @@ class PipelineRequests(Protocol):
         """
         ...
 
-    async def carry_out(self, act: RequestAct, plan: PipelinePlan, world: PipelineWorld) -> str:
-        """Open, change or close one, idempotent; what to note about it."""
+    async def carry_out(
+        self, act: RequestAct, plan: PipelinePlan, world: PipelineWorld, picture: str = ""
+    ) -> str:
+        """Open, change or close one, idempotent; what to note about it.
+
+        `picture`: the address of one of the pipeline; empty: there is none.
+        """
         ...
 
 

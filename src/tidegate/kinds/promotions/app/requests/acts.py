@@ -10,6 +10,7 @@ import functools
 from collections.abc import Mapping
 
 import msgspec
+from msgspec.structs import replace
 
 from tidegate.forge.port import Forge, MergeRequest, Proposal, RequestState
 from tidegate.git.port import Repository
@@ -53,6 +54,8 @@ class PipelineOffers(msgspec.Struct, frozen=True, kw_only=True):
     said: Mapping[str, tuple[Verdict, ...]] = {}
     # As declared; the label that all requests have is added.
     labels: tuple[str, ...] = ()
+    # The address of a picture of the pipeline; empty: there is none.
+    picture: str = ""
 
 
 class RequestResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -166,7 +169,7 @@ async def _mark_closed(forge: Forge, request: MergeRequest, act: RequestAct) -> 
         data = read_block(request.description)
     except DataBlockError:
         return
-    marked = msgspec.structs.replace(data, closed=act.cause)
+    marked = replace(data, closed=act.cause)
     if marked != data:
         await forge.update(
             request.number, _reworded(request, with_block(request.description, marked))
@@ -196,7 +199,8 @@ async def _offer(
     if not words:
         opened = act.verdict if act.verb is RequestVerb.OPEN else None
         asked = (offers.pipeline, promotions, offers.said, opened)
-        words = with_block(description(await read_facts(ports, forge, *asked)), data)
+        facts = await read_facts(ports, forge, *asked)
+        words = with_block(description(replace(facts, picture=offers.picture)), data)
     proposal = Proposal(
         title=title,
         description=words,

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 import msgspec
 
-from tidegate.explain.markup import code, folded, table
+from tidegate.explain.markup import code, folded, image, table
 from tidegate.explain.sentence import MARKS, opens, sentence
 from tidegate.git.history import SHORT, Commit
 from tidegate.kinds.promotions.app.ports import ReachedShards
@@ -39,6 +39,8 @@ class RequestFacts(msgspec.Struct, frozen=True, kw_only=True):
     reached: tuple[ReachedShards, ...] = ()
     # Why it was opened with just these; None: it is one that was open.
     opened: Verdict | None = None
+    # The address of a picture of the pipeline; empty: there is none.
+    picture: str = ""
 
 
 def steps_of(promotion: ChannelPromotion) -> tuple[VersionStep, ...]:
@@ -78,6 +80,7 @@ def _lines(facts: RequestFacts) -> Iterator[str]:
     if facts.opened is not None:
         yield f"It is {sentence(facts.opened)}."
         yield ""
+    yield from image(facts.picture, "the pipeline when this was offered")
     for promotion in facts.promotions:
         yield from _promotion_lines(facts, promotion)
     if facts.reached:
