@@ -213,8 +213,9 @@ def make_status(call: Call) -> Reply:
 
 
 def list_statuses(call: Call) -> Reply:
+    """By whole seconds, the newest first; within one of them, as a real one, the oldest."""
     found = _project(call).statuses.get(call.parts["ref"], [])
-    return GITEA.paged(call, [status(each) for each in reversed(found)])
+    return GITEA.paged(call, [status(each) for each in found])
 
 
 def search_users(call: Call) -> Reply:

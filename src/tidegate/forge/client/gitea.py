@@ -69,6 +69,8 @@ class _Request(msgspec.Struct):
 class _Status(msgspec.Struct):
     context: str
     status: str
+    # Higher for one that was said later; the order of the answer is by whole seconds.
+    id: int
 
 
 class _Comment(msgspec.Struct):
@@ -211,11 +213,11 @@ class GiteaForge:
     async def checks(self, sha: str) -> StatusState | None:
         """What checks of a commit say, the newest of each name; a warning is no failure."""
         path = f"{self._repo}/commits/{quote(sha, safe='')}/statuses"
-        last: dict[str, StatusState] = {}
+        last: dict[str, _Status] = {}
         async for each in self._http.pages(path, _Status, {}):
-            said = StatusState(each.status) if each.status in _SAID else StatusState.SUCCESS
-            last.setdefault(each.context, said)
-        return together(last.values())
+            last[each.context] = max(last.get(each.context, each), each, key=lambda one: one.id)
+        states = (each.status for each in last.values())
+        return together(StatusState(s) if s in _SAID else StatusState.SUCCESS for s in states)
 
     async def decline(self, number: int) -> MergeRequest:
         """Close one, if it is open."""

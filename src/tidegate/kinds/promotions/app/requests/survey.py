@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable
 import msgspec
 
 from tidegate.forge.port import Forge, MergeRequest, RequestState, StatusState
-from tidegate.git.history import SHORT
+from tidegate.git.history import SHORT, Ancestry
 from tidegate.git.port import Repository
 from tidegate.kinds.promotions.app.requests.names import LABEL, is_branch_of
 from tidegate.kinds.promotions.core.compat import description as existing
@@ -131,7 +131,7 @@ async def _seen(
         holds=data.holds if data is not None else (),
         batchable=data.batchable if data is not None else False,
         check=_RESULTS[checked],
-        conflict=request.conflicts,
+        conflict=request.conflicts and await asyncio.to_thread(_behind, repository, request, head),
         foreign=foreign,
         labels=frozenset(request.labels),
         unreadable=unreadable or ("" if head else "its branch is gone"),
@@ -148,6 +148,15 @@ def foreign_work(repository: Repository, request: MergeRequest) -> tuple[str, st
     if other is None:
         return head, ""
     return head, f'{other.sha[:SHORT]} "{other.subject}" by {other.author}'
+
+
+def _behind(repository: Repository, request: MergeRequest, head: str) -> bool:
+    """Whether the target has commits that the branch has not; else there is no conflict.
+
+    A forge that is still looking for conflicts says of a new request that it cannot be merged.
+    """
+    target = repository.tip(request.target)
+    return not head or repository.ancestry(target, head) not in (Ancestry.AHEAD, Ancestry.SAME)
 
 
 async def _existing(forge: Forge, channels: frozenset[str]) -> list[SeenRequest]:
