@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.bundles import MemoryTree, read_uncached
-from tests.git_repos import clone, git, push_change, remote
+from tests.git_repos import clone, commit, git, push_change, remote
 from tests.kept import START, Kept
 from tests.picture_key import LINKS, PUBLIC
 from tests.staged import INTEGRATION, TIERS, Declared, rules
@@ -16,6 +16,8 @@ from tidegate.forge.client.local import LocalForge
 from tidegate.forge.port import RequestState
 from tidegate.git.client.repository import open_repository
 from tidegate.git.tree_port import Tree
+from tidegate.journal.chain import JournalNote
+from tidegate.journal.facts import Asked, Verb
 from tidegate.kinds.integrations.app.estates import BundleEstates
 from tidegate.kinds.integrations.app.wave_holds import held_back
 from tidegate.kinds.integrations.app.wave_requests import ForgeWaveRequests
@@ -246,6 +248,51 @@ def test_what_a_person_closed_is_not_offered_again(tmp_path: Path) -> None:
         await kept.live(2400)
         assert kept.moved("good-3") == set(TIERS)
         assert _held(kept.git.main()) == []
+
+    play(tmp_path, story)
+
+
+def test_what_is_open_for_an_earlier_default_is_closed_with_the_reason(tmp_path: Path) -> None:
+    """Even while the rollout is paused: merged by a queue, it would move shards out of turn."""
+
+    async def story(kept: GitKept) -> None:
+        await asyncio.to_thread(kept.git.promote, "good-2", "good-1")
+        await kept.live(120, merges=False)
+        (first,) = await kept.git.forge.find()
+        pause = JournalNote(kept.clock.now(), "user:ada", Asked(verb=Verb.PAUSE))
+        kept.store.append(kept.git.partition, [pause])
+        await asyncio.to_thread(kept.git.promote, "good-3", "good-2")
+        await kept.live(240, merges=False)
+        assert await kept.git.forge.find() == ()
+        (why,) = await kept.git.forge.comments(first.number)
+        assert "it is for `good-2`, and the default image is `good-3` now" in why
+        assert kept.moved("good-1") == set(TIERS)
+        resume = JournalNote(kept.clock.now(), "user:ada", Asked(verb=Verb.RESUME))
+        kept.store.append(kept.git.partition, [resume])
+        await kept.live(3600)
+        assert kept.moved("good-3") == set(TIERS)
+        assert kept.waves[0] == {"ter-int-dev"}
+
+    play(tmp_path, story)
+
+
+def test_work_of_a_person_on_an_earlier_default_is_left(tmp_path: Path) -> None:
+    """It is told, and neither closed nor overwritten."""
+
+    async def story(kept: GitKept) -> None:
+        await asyncio.to_thread(kept.git.promote, "good-2", "good-1")
+        await kept.live(120, merges=False)
+        (first,) = await kept.git.forge.find()
+        person = clone(kept.git.bare, tmp_path / "theirs")
+        git(person, "checkout", "-q", first.source)
+        commit(person, {"note.txt": "mine"}, "wait for me")
+        git(person, "push", "-q", "origin", first.source)
+        pause = JournalNote(kept.clock.now(), "user:ada", Asked(verb=Verb.PAUSE))
+        kept.store.append(kept.git.partition, [pause])
+        await asyncio.to_thread(kept.git.promote, "good-3", "good-2")
+        await kept.live(240, merges=False)
+        assert [each.number for each in await kept.git.forge.find()] == [first.number]
+        assert await kept.git.forge.comments(first.number) == ()
 
     play(tmp_path, story)
 

@@ -1,12 +1,15 @@
 """What tests on real servers share."""
 
+import asyncio
 import urllib.error
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
+from pathlib import Path
 
 import pytest
 
 from tests.command import tidegate
 from tests.real import kube
+from tests.real.gitea import Gitea, GiteaProject, gitea, needed_gitea
 from tests.real.hub import ROLLOUTS, Hub, needed_programs, until
 
 
@@ -38,3 +41,29 @@ def defined(hub: Hub) -> Hub:
 
     until(is_served, "it is served")
     return hub
+
+
+@pytest.fixture(scope="session")
+def gitea_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gitea]:
+    """One Gitea for all tests; each has a project of its own."""
+    with gitea(needed_gitea(), tmp_path_factory.mktemp("gitea")) as started:
+        yield started
+
+
+@pytest.fixture
+def play_gitea(
+    gitea_server: Gitea, tmp_path: Path
+) -> Callable[[Callable[[GiteaProject], Awaitable[None]]], None]:
+    """Play a story on a fresh project."""
+
+    def played(story: Callable[[GiteaProject], Awaitable[None]]) -> None:
+        async def whole() -> None:
+            project = gitea_server.project(tmp_path)
+            try:
+                await story(project)
+            finally:
+                await project.forge.close()
+
+        asyncio.run(whole())
+
+    return played

@@ -128,26 +128,32 @@ class GiteaProject:
         self.repository = server.folder / "repositories" / f"{path}.git"
         self.access = (f"{server.url}/api/v1", path, server.tokens[US.login])
         self.forge = GiteaForge(*self.access, PATIENT)
+        # With the password, as git wants it.
         login = f"://{US.login}:{PASSWORD}@"
-        self._remote = f"{server.url}/{path}.git".replace("://", login)
+        self.remote = f"{server.url}/{path}.git".replace("://", login)
 
     def push(self, branch: str) -> None:
         """Push a branch as it is, as git does it."""
-        git(self._clone, "push", "-q", "--force", self._remote, branch)
+        git(self._clone, "push", "-q", "--force", self.remote, branch)
 
     def commit(self, branch: str, files: dict[str, str]) -> str:
         """Push a branch of one commit on main."""
-        git(self._clone, "fetch", "-q", self._remote, "+main:main")
+        git(self._clone, "fetch", "-q", self.remote, "+main:main")
         made = commit(self._clone, branch, files, onto="main")
         self.push(branch)
         return made
 
-    async def merge(self, number: int) -> None:
+    def invite(self, user: User) -> None:
+        """Another person may push and merge."""
+        path = f"{self._path}/collaborators/{user.login}"
+        self._server.ask(US, "PUT", path, {"permission": "write"})
+
+    async def merge(self, number: int, by: User = US) -> None:
         """Once it has found out whether it can be merged."""
         path = f"{self._path}/pulls/{number}/merge"
         for _ in range(100):
             try:
-                await asyncio.to_thread(self._server.ask, US, "POST", path, {"Do": "merge"})
+                await asyncio.to_thread(self._server.ask, by, "POST", path, {"Do": "merge"})
                 return
             except urllib.error.HTTPError as error:
                 error.close()

@@ -1,18 +1,16 @@
 """The contract of forges on a real Gitea, so that ours for tests is not all that it is held to."""
 
-import asyncio
 import inspect
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 
 import pytest
 from msgspec.structs import replace
 
 from tests.contract import test_forge as contract
-from tests.contract.test_forge import Play, Story, offered, proposal
+from tests.contract.test_forge import Play, offered, proposal
 from tests.forge.hosted import Hosted
 from tests.forge.world import JANE
-from tests.real.gitea import PATIENT, Gitea, GiteaProject, gitea, needed_gitea
+from tests.real.gitea import PATIENT, GiteaProject
 from tidegate.forge.client.gitea import GiteaForge
 from tidegate.model.errors import OutsideError
 
@@ -26,28 +24,10 @@ PROMISES = [
 ]
 
 
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gitea]:
-    """One Gitea for all."""
-    with gitea(needed_gitea(), tmp_path_factory.mktemp("gitea")) as started:
-        yield started
-
-
 @pytest.fixture
-def play(server: Gitea, tmp_path: Path) -> Play:
-    """Play a story on a fresh project."""
-
-    def played(story: Story) -> None:
-        async def whole() -> None:
-            project = server.project(tmp_path)
-            try:
-                await story(project)
-            finally:
-                await project.forge.close()
-
-        asyncio.run(whole())
-
-    return played
+def play(play_gitea: Play) -> Play:
+    """As the contract calls it."""
+    return play_gitea
 
 
 @pytest.mark.parametrize("promise", PROMISES, ids=lambda promise: promise.__name__[5:])
@@ -57,7 +37,7 @@ def test_a_real_gitea_keeps_the_promise(promise: Callable[[Play], None], play: P
     promise(play)
 
 
-def test_what_only_a_real_one_can_say(play: Play, server: Gitea) -> None:
+def test_what_only_a_real_one_can_say(play: Play) -> None:
     """Pages of one entry, people by address and by name, and a comment with our mark."""
 
     async def story(project: Hosted) -> None:

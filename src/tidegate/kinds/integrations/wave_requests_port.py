@@ -40,3 +40,10 @@ class WaveRequests(Protocol):
         branch. Offering the same again changes nothing.
         """
         ...
+
+    async def supersede(self, place: ManagedPlace) -> None:
+        """Close what is open of a place for another default than its present one, and say why.
+
+        StaleError if a person changed the branch: it is left to that person.
+        """
+        ...

@@ -61,6 +61,15 @@ class ManySystems(Fleet, Protocol):
 
 
 @runtime_checkable
+class TidiedFleet(Fleet, Protocol):
+    """A fleet in which an earlier change can leave something that is not wanted any more."""
+
+    async def tidy(self, partition: str) -> None:
+        """Take that away; asked of a worker that acts, after each round."""
+        ...
+
+
+@runtime_checkable
 class SimulatedEnds(Fleet, Protocol):
     """A simulated fleet, which knows whether a change will end."""
 

@@ -1,17 +1,24 @@
 """Rollouts as a worker runs them: a fleet that is observed and changed."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any
 
 from tidegate.engine.kind import Kind
-from tidegate.journal.fact import Fact
+from tidegate.journal.fact import Fact, Mode
 from tidegate.kinds.rollouts.core.decide import RolloutPlan
 from tidegate.kinds.rollouts.core.journal.facts import RolloutTask
 from tidegate.kinds.rollouts.core.journal.state import RolloutState
 from tidegate.kinds.rollouts.core.world import RolloutWorld
-from tidegate.kinds.rollouts.fleet import Fleet, ManySystems, Observation, SimulatedEnds
+from tidegate.kinds.rollouts.fleet import (
+    Fleet,
+    ManySystems,
+    Observation,
+    SimulatedEnds,
+    TidiedFleet,
+)
 from tidegate.kinds.rollouts.news import news_of
 from tidegate.kinds.rollouts.rules import RolloutRules
+from tidegate.model.errors import OutsideError, StaleError
 from tidegate.model.time import Instant
 
 
@@ -47,6 +54,16 @@ class RolloutKind(Kind[RolloutState, RolloutWorld, RolloutPlan, Observation]):
         if isinstance(self.fleet, SimulatedEnds):
             return not self.fleet.is_moving(result.partition)
         return not any(report.tally.in_flight for report in result.plan.groups)
+
+    async def after_round(self, round_: Any) -> Mapping[str, str]:
+        """Have the fleet take away what an earlier change left, where this worker acts."""
+        if round_.acting is not Mode.ACT or not isinstance(self.fleet, TidiedFleet):
+            return {}
+        try:
+            await self.fleet.tidy(round_.part.partition)
+        except (OutsideError, StaleError) as error:
+            return {"what an earlier change left": str(error)}
+        return {}
 
     def system_of(self, partition: str) -> str:
         """The system a rollout is carried out on, where a fleet has several."""

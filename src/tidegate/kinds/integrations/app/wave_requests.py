@@ -28,6 +28,7 @@ from tidegate.model.errors import StaleError
 from tidegate.model.json_text import decode_json
 from tidegate.propose.branch_name import branch_part
 from tidegate.propose.change import Upto, propose
+from tidegate.propose.foreign import foreign_work
 from tidegate.propose.offer import PREFIX
 
 LABEL = "tidegate-waves"
@@ -142,7 +143,29 @@ class ForgeWaveRequests:
             if found is not None:
                 self._answered.add(found.number)
             return "Git has it already"
-        why = "Closed by Tidegate: nothing of it is wanted any more."
+        await self._close(found, "nothing of it is wanted any more")
+        return f"{found.url} was closed: Git has it already"
+
+    async def supersede(self, place: ManagedPlace) -> None:
+        """Close what is open of a place for another default than its present one, and say why."""
+        self._last.pop(place.name, None)
+        found = await self._found(place)
+        data = _data(found.description) if found is not None else None
+        if found is None or data is None or data.revision == place.revision:
+            return
+        if found.state is not RequestState.OPEN:
+            return
+        await asyncio.to_thread(self._repository.fetch)
+        _, other = await asyncio.to_thread(foreign_work, self._repository, found)
+        if other:
+            raise StaleError(f"{found.url} has work of others, and is left: {other}")
+        default = code(place.revision)
+        why = f"it is for {code(data.revision)}, and the default image is {default} now"
+        await self._close(found, why)
+
+    async def _close(self, found: MergeRequest, why: str) -> None:
+        """Say why, mark it as closed by us, then close it: a crash before the end repeats it."""
+        why = f"Closed by Tidegate: {why}."
         await self._forge.comment(found.number, CLOSED, why)
         if (data := _data(found.description)) is not None:
             words = _BLOCK.added(found.description, _json(replace(data, withdrawn=True)))
@@ -151,7 +174,6 @@ class ForgeWaveRequests:
             )
             await self._forge.update(found.number, proposal)
         await self._forge.decline(found.number)
-        return f"{found.url} was closed: Git has it already"
 
     def _files(
         self, place: ManagedPlace, units: Mapping[str, str], base: str

@@ -84,6 +84,10 @@ class BundleWaves:
         """Offer images for some units of a place."""
         return await self._requests().offer(place, moves, picture)
 
+    async def supersede(self, place: ManagedPlace) -> None:
+        """Close what is open of a place for another default."""
+        await self._requests().supersede(place)
+
     async def close(self) -> None:
         """Close the forge, if it was asked for anything."""
         if self._opened is not None:

@@ -204,6 +204,14 @@ class IntegrationsFleet:
         parts = [f"{count} {each.value}" for each, count in counts.items() if count]
         return ", ".join(parts + ended)
 
+    async def tidy(self, partition: str) -> None:
+        """Close what is offered for an earlier default, where images move through Git."""
+        if self.resharding.of(partition) is not None:
+            return
+        _, place, rules = await self._place(partition)
+        if rules.via is MoveVia.GIT:
+            await self._git.tidy(place)
+
     async def _unstick(
         self, place: ManagedPlace, unit: Unit, revision: str, snapshot: NamespaceSnapshot
     ) -> list[str]:

@@ -34,7 +34,7 @@ class GitWaves:
         """What units report, with what is offered for them or merged and not running yet."""
         request = await self._requests.newest(place) if self._requests is not None else None
         if request is not None and request.revision != place.revision:
-            request = None  # of an earlier default: the next act replaces it
+            request = None  # of an earlier default: it is closed, or the next act replaces it
         return tuple(_seen(place, each, request) for each in reports)
 
     async def act(self, place: ManagedPlace, task: RolloutTask) -> str:
@@ -54,6 +54,15 @@ class GitWaves:
         if found is None or task.target not in found.units:
             raise StaleError(f"{task.target}: it was not offered; it is tried again")
         return found.url
+
+    async def tidy(self, place: ManagedPlace) -> None:
+        """Close a merge request of an earlier default: merged, it would move shards out of turn."""
+        if self._requests is None:
+            return
+        async with self._locks.setdefault(place.name, asyncio.Lock()):
+            found = await self._requests.newest(place)
+            if found is not None and not found.declined and found.revision != place.revision:
+                await self._requests.supersede(place)
 
 
 def _seen(place: ManagedPlace, report: Target, request: WaveRequest | None) -> Target:

@@ -17,7 +17,7 @@ from tidegate.git.port import Repository
 from tidegate.kinds.promotions.app.ports import PromotionPorts
 from tidegate.kinds.promotions.app.requests.facts import promoted_files, read_facts
 from tidegate.kinds.promotions.app.requests.names import LABEL, branch_of, title_of
-from tidegate.kinds.promotions.app.requests.survey import foreign_work, read_requests
+from tidegate.kinds.promotions.app.requests.survey import read_requests
 from tidegate.kinds.promotions.app.requests.text import (
     closing_comment,
     commit_message,
@@ -39,6 +39,7 @@ from tidegate.kinds.promotions.core.requests.record import ClosedRequest
 from tidegate.model.errors import StaleError
 from tidegate.model.verdict import Verdict
 from tidegate.propose.change import ProposedChange, Upto, propose
+from tidegate.propose.foreign import foreign_work
 from tidegate.propose.offer import PREFIX
 
 # The comment that says why a request was closed is replaced under this key.

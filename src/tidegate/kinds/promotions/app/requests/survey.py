@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable
 import msgspec
 
 from tidegate.forge.port import Forge, MergeRequest, RequestState, StatusState
-from tidegate.git.history import SHORT, Ancestry
+from tidegate.git.history import Ancestry
 from tidegate.git.port import Repository
 from tidegate.kinds.promotions.app.requests.names import LABEL, is_branch_of
 from tidegate.kinds.promotions.core.compat import description as existing
@@ -27,8 +27,7 @@ from tidegate.kinds.promotions.core.requests.model import (
     SeenRequest,
 )
 from tidegate.kinds.promotions.core.requests.record import ClosedRequest
-from tidegate.propose.offer import PREFIX
-from tidegate.propose.ownership import stranger
+from tidegate.propose.foreign import foreign_work
 
 _RESULTS = {
     None: ChecksResult.NONE,
@@ -136,18 +135,6 @@ async def _seen(
         labels=frozenset(request.labels),
         unreadable=unreadable or ("" if head else "its branch is gone"),
     )
-
-
-def foreign_work(repository: Repository, request: MergeRequest) -> tuple[str, str]:
-    """The newest commit of a request's branch, and work on it that is not ours, in words."""
-    head = repository.pushed(request.source)
-    if not head:
-        return "", ""
-    base = repository.tip(request.target)
-    other = stranger(repository, base, head, request.source.removeprefix(PREFIX))
-    if other is None:
-        return head, ""
-    return head, f'{other.sha[:SHORT]} "{other.subject}" by {other.author}'
 
 
 def _behind(repository: Repository, request: MergeRequest, head: str) -> bool:
