@@ -2,10 +2,12 @@
 
 import asyncio
 import gzip
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from msgspec.structs import replace
 
 from tests.hub_stage import PARTITION as POLICY
 from tests.hub_stage import HubStage
@@ -14,10 +16,17 @@ from tests.pipeline_stage import PARTITION as PIPELINE
 from tests.pipeline_stage import Shelf, Stage, publisher, subscriber
 from tests.pipelined import NEW, NEWER, declared
 from tests.property.promotion_histories import History
+from tidegate.app.journals import Journals
 from tidegate.cli.main import cli
+from tidegate.engine.brakes.book import BrakeBook
+from tidegate.engine.others import OtherStates
+from tidegate.gates.brakes import Brakes, touches
+from tidegate.gates.hold import Hold
+from tidegate.gates.scope import Scope, kind_of
 from tidegate.journal.chain import JournalEntry, JournalNote
+from tidegate.kind_table import rules_of
 from tidegate.model.errors import UserError
-from tidegate.wiring import open_store
+from tidegate.wiring import clock, open_store
 
 ROOT = Path(__file__).parents[2]
 JOURNALS = ROOT / "tests" / "fixtures" / "journals"
@@ -196,3 +205,37 @@ def test_every_cell_is_true(
     else:
         assert code == 2, said
         assert says.replace("`", "") in said.replace("`", ""), said
+
+
+@pytest.mark.parametrize("kind", SUBJECTS)
+def test_a_brake_decides_again_only_what_it_may_cover(
+    kind: str, journals: dict[str, bytes], tmp_path: Path
+) -> None:
+    """Of every kind: one on another's target changes nothing, and nothing is decided for it."""
+    subject, now = SUBJECTS[kind], clock().now()
+    database = tmp_path / "journal.db"
+    database.write_bytes(journals[kind])
+    with closing(open_store(str(database))) as store:
+        one = Journals(store, rules_of, now).read(subject.partition)
+        assert one is not None
+        rules, state = one.rules, one.state
+        names = rules.named(state)
+        assert names is not None, "a kind says what its targets are called"
+        assert {row.name for row in one.view.targets} <= set(names)
+        none = BrakeBook(store).seen(subject.partition, rules.under_way(state), now)
+
+        def held(target: str) -> Brakes:
+            scope = Scope(targets=frozenset((target,)))
+            hold = Hold(name="x", scope=scope, owner="sre", why="a look")
+            return replace(none, holds=(*none.holds, hold))
+
+        def plan(brakes: Brakes) -> str:
+            world = rules.world(state, brakes, now, OtherStates(store).of(rules))
+            made = rules.decide(world, now)
+            view = rules.view(subject.partition, state, world, made, now)
+            return repr((view.targets, view.recheck_at))
+
+        where = kind_of(subject.partition), list(names), rules.labels(state)
+        assert touches(none, held(next(iter(names))), *where)
+        assert not touches(none, held("another"), *where)
+        assert plan(held("another")) == plan(none)

@@ -189,6 +189,17 @@ def concerning(brakes: Brakes, names: Iterable[str], labels: Labels) -> Brakes |
     return in_order(msgspec.structs.replace(brakes, claims=claims, **kept))
 
 
+def confined(brakes: Brakes, names: Iterable[str] | None, labels: Labels) -> Brakes:
+    """The brakes that may say something of these targets, and no other; all, if None are known.
+
+    So a decision, and what is recorded of it, stay the same under brakes that cover nothing of it.
+    """
+    if names is None:
+        return brakes
+    none: dict[str, Any] = dict.fromkeys((*KEPT, "claims"), ())
+    return concerning(brakes, names, labels) or msgspec.structs.replace(brakes, **none)
+
+
 def touches(
     before: Brakes,
     after: Brakes,

@@ -136,6 +136,12 @@ class PlainRules(Rules[S, PlainWorld, Plan], Generic[S]):
         inner, targets = found
         return PlainWorld(inner, targets, brakes, state.paused, frozenset(state.pending))
 
+    def world_then(
+        self, state: S, brakes: Brakes, now: Instant, others: Others
+    ) -> PlainWorld | None:
+        """The world that a recorded plan was made of, under the brakes recorded with it."""
+        return self.world(state, brakes, now, others)
+
     def decide(self, world: PlainWorld, now: Instant) -> Plan:
         """The kind's plan; a pause, brakes and tasks under way shut what they cover."""
         plan = self.plan(world, now)
@@ -278,7 +284,7 @@ class PlainRules(Rules[S, PlainWorld, Plan], Generic[S]):
             begun = begun or entry.seq == 1 or isinstance(fact, Folded)
             if begun and isinstance(fact, PlanMade):
                 brakes = state.brakes or Brakes()
-                world = self.world(state, brakes, fact.now, lambda _: others_then)
+                world = self.world_then(state, brakes, fact.now, lambda _: others_then)
                 if world is not None:
                     plan = self.decide(world, fact.now)
                     odd = _differs(state, world, plan, fact)

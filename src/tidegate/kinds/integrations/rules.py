@@ -9,14 +9,14 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from tidegate.engine.kind import OthersThen, Task
+from tidegate.engine.kind import Others, OthersThen, Task
 from tidegate.engine.plain.rules import PlainRules, PlainWorld
 from tidegate.engine.plain.state import PlainPending, PlainState, PlainTask, tried_at
 from tidegate.explain.notice import DueNotices, Notice, NoticeKind
 from tidegate.explain.sentence import sentence
 from tidegate.explain.view import PartitionView
 from tidegate.gates.ask import shut_now
-from tidegate.gates.brakes import Coverages
+from tidegate.gates.brakes import Brakes, Coverages, confined
 from tidegate.journal.chain import JournalEntry
 from tidegate.journal.fact import Fact
 from tidegate.journal.facts import Acted, Asked, TaskOutcome, Verb
@@ -122,6 +122,19 @@ class NamespaceRules(PlainRules[NamespaceState]):
         """What is done now, object by object."""
         return decide(_whole(world), now)
 
+    def world(
+        self, state: NamespaceState, brakes: Brakes, now: Instant, others: Others
+    ) -> PlainWorld | None:
+        """The namespace, under the brakes that may cover its shards."""
+        mine = confined(brakes, self.named(state), self.labels(state))
+        return super().world(state, mine, now, others)
+
+    def world_then(
+        self, state: NamespaceState, brakes: Brakes, now: Instant, others: Others
+    ) -> PlainWorld | None:
+        """As recorded: earlier versions kept brakes that cover nothing here, too."""
+        return super().world(state, brakes, now, others)
+
     def due(self, state: NamespaceState, now: Instant) -> Sequence[Sequence[Task]]:
         """What is applied first, then what is removed."""
         (some,) = super().due(state, now)
@@ -138,6 +151,10 @@ class NamespaceRules(PlainRules[NamespaceState]):
     def labels(self, state: NamespaceState) -> Mapping[str, Mapping[str, str]]:
         """The labels of shards."""
         return labels_of(state.objects.values())
+
+    def named(self, state: NamespaceState) -> Iterable[str]:
+        """The shards, and objects that are of none."""
+        return {each.target for each in state.objects.values()}
 
     def shut(
         self, state: NamespaceState, task: Task, coverages: Coverages, now: Instant

@@ -168,6 +168,10 @@ class ChannelRules(PlainRules[PipelineState]):
         some = () if reading is None else reading.subscribers
         return {each.name: labels_of(each.place) for each in some}
 
+    def named(self, state: PipelineState) -> Iterable[str] | None:
+        """The subscribers: brakes bind no publisher."""
+        return None if state.known.reading is None else self.labels(state)
+
     def proposers(self, state: PipelineState, version: str) -> frozenset[str]:
         """The authors of the commits that a version brings; none: not all of them are known."""
         reading = state.known.reading

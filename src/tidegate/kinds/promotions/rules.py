@@ -142,6 +142,10 @@ class PromotionRules(Rules[PromotionState, PromotionWorld, PromotionDecision]):
             return {}
         return {each.name: {} for each in known.read.promotion.environments}
 
+    def named(self, known: PromotionState) -> Iterable[str] | None:
+        """The environments."""
+        return None if known.read is None else self.labels(known)
+
     def shut(
         self, _known: PromotionState, task: AnyTask, coverages: Coverages, now: Instant
     ) -> Verdict | None:

@@ -9,7 +9,7 @@ from tidegate.explain.notice import DueNotices
 from tidegate.explain.pace import DatePace
 from tidegate.explain.view import PartitionView
 from tidegate.gates.ask import Ask, Purpose, shut_now
-from tidegate.gates.brakes import Brakes, Coverages
+from tidegate.gates.brakes import Brakes, Coverages, confined
 from tidegate.journal.chain import JournalEntry
 from tidegate.journal.fact import Fact, Mode
 from tidegate.journal.facts import SHARED_FACTS, Asked, Bound, Verb
@@ -79,7 +79,8 @@ class UpgradeRules(Rules[UpgradeState, OrganisationWorld, OrganisationPlan]):
         """The world, with the soak of organisations it inherits from."""
         keys = made_of.other_keys(known)
         found = {key: others(f"{PARTITION}/{key}") for key in keys}
-        return made_of.organisation_world(known, brakes, now, found, self._served)
+        mine = confined(brakes, self.named(known), self.labels(known))
+        return made_of.organisation_world(known, mine, now, found, self._served)
 
     def decide(self, world: OrganisationWorld, now: Instant) -> OrganisationPlan:
         """Upgrades and agreements, by the rules the organisation is served by."""
@@ -136,6 +137,11 @@ class UpgradeRules(Rules[UpgradeState, OrganisationWorld, OrganisationPlan]):
         if org is None:
             return {}
         return {each.name: brake_labels(org, each) for each in known.clusters.values()}
+
+    def named(self, known: UpgradeState) -> Iterable[str] | None:
+        """The clusters; not known where two are called the same, for brakes see both labels."""
+        names = {each.name for each in known.clusters.values()}
+        return None if known.org is None or len(names) < len(known.clusters) else names
 
     def shut(
         self, known: UpgradeState, task: AnyTask, coverages: Coverages, now: Instant
