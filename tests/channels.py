@@ -41,28 +41,39 @@ def histories(facts: Iterable[DeploymentSeen]) -> dict[str, PublisherHistory]:
     return found
 
 
-def entries(
-    facts: Iterable[DeploymentSeen], channels: Mapping[str, Iterable[str]], versions: dict[str, str]
-) -> dict[str, tuple[PublisherDeployment, ...]]:
-    """The deployer's book: `check_in` stays while runs of a version succeed one after the other."""
+def booked(facts: Iterable[DeploymentSeen]) -> dict[tuple[str, str], tuple[bool, bool, Instant]]:
+    """By publisher and version: good the last time, good at any time, and its `check_in`."""
     book: dict[tuple[str, str], tuple[bool, bool, Instant]] = {}
     for fact in facts:
         was_good, once, at = book.get((fact.target, fact.version), (False, False, fact.at))
         kept = at if was_good and fact.good else fact.at
         book[fact.target, fact.version] = fact.good, once or fact.good, kept
+    return book
+
+
+def entries(
+    facts: Iterable[DeploymentSeen],
+    channels: Mapping[str, Iterable[str]],
+    versions: Mapping[str, str],
+    now: Instant = NOW,
+) -> dict[str, tuple[PublisherDeployment, ...]]:
+    """The deployer's book: `check_in` stays while runs of a version succeed one after the other."""
+    book = booked(facts)
     found: dict[str, tuple[PublisherDeployment, ...]] = {}
     for channel, publishers in channels.items():
         found[channel] = tuple(
-            _entry(versions[name], book.get((name, versions[name]))) for name in publishers
+            _entry(versions[name], book.get((name, versions[name])), now) for name in publishers
         )
     return found
 
 
-def _entry(version: str, booked: tuple[bool, bool, Instant] | None) -> PublisherDeployment:
-    if booked is None:
+def _entry(
+    version: str, known: tuple[bool, bool, Instant] | None, now: Instant
+) -> PublisherDeployment:
+    if known is None:
         return PublisherDeployment(version, recorded=False)
-    good, once, at = booked
-    return PublisherDeployment(version, success=good, succeeded_once=once, age=Duration(NOW - at))
+    good, once, at = known
+    return PublisherDeployment(version, success=good, succeeded_once=once, age=Duration(now - at))
 
 
 def world(

@@ -21,19 +21,30 @@ described in README.md and in its function:
     ask        decide, why, status, compat
     carry out  act, run
 
+Files in `channels` have commands of their own (channel_commands.py): there a world is publishers,
+channels and a subscriber.
+
 `--rewrite` writes what is printed now after the dashes, and touches nothing else; it is right only
 once a person has read it.
 """
 
 import difflib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+from tests.scenarios.channel_commands import CHANNEL_COMMANDS, ChannelStory
 from tests.scenarios.commands import COMMANDS
 from tests.scenarios.story import Story, StoryError
 
 DASHES = "----"
+# What a command does to a world, with its arguments and its input; what it prints.
+Play = Callable[[Any, str, tuple[str, ...]], list[str]]
+# How a world is made, and what can be done to it.
+Stage = tuple[Callable[[], Any], Mapping[str, Play]]
+ROLLOUTS: Stage = (Story, COMMANDS)
+CHANNELS: Stage = (ChannelStory, CHANNEL_COMMANDS)
 
 
 @dataclass(frozen=True)
@@ -85,31 +96,37 @@ def _step(number: int, paragraph: list[str]) -> Step:
     return Step(number, comments, source, tuple(paragraph[cut + 1 :]))
 
 
-def play(steps: list[Step]) -> list[tuple[str, ...]]:
+def play(steps: list[Step], stage: Stage = ROLLOUTS) -> list[tuple[str, ...]]:
     """What each step prints, one world through all of them."""
-    story = Story()
+    make, commands = stage
+    story = make()
     printed: list[tuple[str, ...]] = []
     for step in steps:
         out: list[str] = []
         for command in step.commands():
             try:
-                out += _command(command)(story, command.rest, command.lines)
+                out += _command(command, commands)(story, command.rest, command.lines)
             except StoryError as error:
                 raise StoryError(f"line {step.number}: {command.name}: {error}") from None
         printed.append(tuple(out))
     return printed
 
 
-def _command(command: Command) -> Callable[[Story, str, tuple[str, ...]], list[str]]:
-    if command.name not in COMMANDS:
-        raise StoryError(f"no such command; known: {', '.join(sorted(COMMANDS))}")
-    return COMMANDS[command.name]
+def _command(command: Command, commands: Mapping[str, Play]) -> Play:
+    if command.name not in commands:
+        raise StoryError(f"no such command; known: {', '.join(sorted(commands))}")
+    return commands[command.name]
 
 
-def rewritten(text: str) -> str:
+def stage_of(path: Path) -> Stage:
+    """The world and the commands of a file, by its folder."""
+    return CHANNELS if path.parent.name == "channels" else ROLLOUTS
+
+
+def rewritten(text: str, stage: Stage = ROLLOUTS) -> str:
     """The same story with every expectation replaced by what is printed now."""
     steps = parse(text)
-    printed = {step.number: out for step, out in zip(steps, play(steps), strict=True)}
+    printed = {step.number: out for step, out in zip(steps, play(steps, stage), strict=True)}
     by_line = {step.number: step for step in steps}
     lines = text.split("\n")
     kept: list[str] = []
@@ -132,11 +149,11 @@ def check(path: Path, *, rewrite: bool = False) -> list[str]:
     """Play a file; the differences from what it expects, none if it was to be rewritten."""
     text = path.read_text(encoding="utf-8")
     if rewrite:
-        path.write_text(rewritten(text), encoding="utf-8")
+        path.write_text(rewritten(text, stage_of(path)), encoding="utf-8")
         return []
     steps = parse(text)
     found: list[str] = []
-    for step, out in zip(steps, play(steps), strict=True):
+    for step, out in zip(steps, play(steps, stage_of(path)), strict=True):
         if out != step.expected:
             found.append(f"line {step.number}: {'; '.join(step.source)}")
             found += list(difflib.ndiff(step.expected, out))

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.scenarios.channel_commands import CHANNEL_COMMANDS
 from tests.scenarios.commands import COMMANDS
 from tests.scenarios.runner import check, parse, play, rewritten
 from tests.scenarios.story import StoryError
@@ -50,7 +51,7 @@ def test_every_command_is_documented() -> None:
     """The page lists the commands there are, and no others."""
     page = (HERE / "README.md").read_text(encoding="utf-8")
     listed = {word for row in re.findall(r"^\| `(.+?)` ", page, re.MULTILINE) for word in [row]}
-    assert {row.split()[0] for row in listed} == set(COMMANDS)
+    assert {row.split()[0] for row in listed} == set(COMMANDS) | set(CHANNEL_COMMANDS)
 
 
 STORY = """\

@@ -83,12 +83,16 @@ def evidence_verdicts(
 def _undeployed(
     target: PublisherTarget, channel: str, history: PublisherHistory | None
 ) -> Iterator[Verdict]:
-    facts = (target.name, channel)
+    facts: tuple[str, ...] = (target.name, channel)
     version = "its version" if target.version is None else short(target.version)
     if history is None or target.version is None:
         yield verdict(ChannelReason.PublisherUndeployed, *facts, version)
     elif history.version != target.version:
-        yield verdict(ChannelReason.PublisherBehind, *facts, short(history.version), version)
+        facts = (*facts, short(history.version), version)
+        if history.earlier is not None and history.earlier[0] == target.version:
+            yield verdict(ChannelReason.PublisherEvidenceOld, *facts, history.earlier[1])
+        else:
+            yield verdict(ChannelReason.PublisherBehind, *facts)
     elif not history.good:
         yield verdict(ChannelReason.PublisherFailed, *facts, version)
 

@@ -45,6 +45,8 @@ class PublisherHistory(msgspec.Struct, frozen=True, kw_only=True):
     # The configuration of it, and when another one was first seen; None: it is the first.
     config: str = ""
     config_at: Instant | None = None
+    # A good deployment of another version that a source shows, from before this one.
+    earlier: tuple[str, Instant] | None = None
 
 
 def fold_configured(
@@ -108,7 +110,10 @@ def _late(history: PublisherHistory, fact: DeploymentSeen) -> PublisherHistory:
         if fact.good and fact.version == history.version:
             return history
         return msgspec.structs.replace(history, since=history.seen_at, spent=())
-    return msgspec.structs.replace(history, spent=())
+    earlier = history.earlier
+    if fact.good and fact.version != history.version:
+        earlier = fact.version, fact.at
+    return msgspec.structs.replace(history, spent=(), earlier=earlier)
 
 
 def _ended(history: PublisherHistory, at: Instant) -> tuple[tuple[str, Duration], ...]:

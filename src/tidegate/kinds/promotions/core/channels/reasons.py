@@ -30,6 +30,14 @@ class ChannelReason(Reason):
         (("publisher", _N), ("channel", _N), ("deployed", _N), ("version", _N)),
         "{publisher} deploys {version}",
     )
+    PublisherEvidenceOld = Entry(
+        Gate.ORDER,
+        _WAIT,
+        "{publisher} ({channel}) deployed {version} at {at}, and {deployed} since: whether it has "
+        "{version} again is not known",
+        (("publisher", _N), ("channel", _N), ("deployed", _N), ("version", _N), ("at", _I)),
+        "it is reported once it has it (`promotions deployed`), or its shards are read",
+    )
     PublisherFailed = Entry(
         Gate.ORDER,
         _STOP,
