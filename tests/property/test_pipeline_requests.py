@@ -257,17 +257,15 @@ def test_culprits_are_found_by_halves(size: int, data: st.DataObject) -> None:
     bad = frozenset(data.draw(st.sets(st.sampled_from(contents))))
     limit = data.draw(st.integers(1, 20))
     world = RequestsWorld(pipeline="web", wanted=tuple(promotions), limit=limit)
-    steps = 0
-    while True:
-        due = plan_requests(world).due()
-        if not due:
-            break
+    steps, steps_max = 0, 1 + math.ceil(math.log2(min(limit, size)))
+    while due := plan_requests(world).due():
+        assert steps <= steps_max, f"{steps} steps of checks, and more to come"
         # A worker may be killed after any act: the rest is planned again.
         some = due[: data.draw(st.integers(1, len(due)))]
         world = carried_out(world, some)
         if len(some) == len(due) and not any(each.verb is RequestVerb.CLOSE for each in some):
             world, steps = checked(world, bad), steps + 1
-    assert steps <= 1 + math.ceil(math.log2(min(limit, size)))
+    assert steps <= steps_max
     assert {each.content for each in world.wanted} == bad
     said = plan_requests(world).said
     assert {each.reason for each in said.values()} <= {RequestReason.CulpritFound}
@@ -276,7 +274,7 @@ def test_culprits_are_found_by_halves(size: int, data: st.DataObject) -> None:
 
 @given(worlds())
 def test_what_is_done_is_done(world: RequestsWorld) -> None:
-    """Once every act was carried out, and what was closed is gone, a plan comes to rest."""
+    """Once every act was carried out, and what was closed is gone, nothing is due."""
     world = replace(world, labels=(), requests=tuple(replace(each, conflict=False)
         for each in world.requests))  # fmt: skip
     for _ in range(3):
