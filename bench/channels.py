@@ -3,7 +3,8 @@
 Five subscribers share a channel, and two publishers show its version; every tenth version failed,
 every fourth subscriber asks for soak, every third for a schedule. *soaking* has publishers that
 were deployed an hour ago, *open* lets nearly all of them through, *braked* has a freeze, a hold and
-a budget over all. *decide* is the gates, *plan* is the gates and the merge requests.
+a budget over all, *requested* has an open merge request for all that is wanted. *decide* is the
+gates, *plan* is the gates and the merge requests.
 """
 
 from collections.abc import Callable
@@ -36,6 +37,11 @@ from tidegate.kinds.promotions.core.channels.sources import (
     SaasSubscriber,
     TargetPlace,
 )
+from tidegate.kinds.promotions.core.requests.model import (
+    ChecksResult,
+    HeldPromotion,
+    SeenRequest,
+)
 from tidegate.model.limit import parse_limit
 from tidegate.model.time import SECOND, Duration, Instant
 
@@ -64,7 +70,7 @@ def run(effort: Effort, say: Callable[[str], None]) -> Report:
     """Measure pipelines of every size."""
     rows = []
     for size in (each for each in SIZES if each <= max(effort.sizes)):
-        for case in ("soaking", "open", "braked"):
+        for case in ("soaking", "open", "braked", "requested"):
             say(f"channels: {size:,} subscribers, {case}")
             rows.append(_row(size, case, effort))
     return Report(rows, [_table(rows)])
@@ -98,12 +104,34 @@ def pipeline_world(size: int, case: str) -> PipelineWorld:
         for at, each in enumerate(reading.publishers)
     )
     take(known, NOW, DeploymentsSeen(deployments=seen, source="bench"), "bench")
-    take(known, NOW, RequestsSeen(), "bench")
+    seen_requests = _requests(known, reading) if case == "requested" else RequestsSeen()
+    take(known, NOW, seen_requests, "bench")
     brakes = _brakes() if case == "braked" else Brakes()
     channels = channel_world(known, brakes, {})
     assert channels is not None
     assert known.reading is not None
     return PipelineWorld(reading=known.reading, channels=channels, requests=known.requests)
+
+
+def _requests(known: PipelineKnown, reading: PipelineReading) -> RequestsSeen:
+    """Every wanted promotion in an open merge request of its own."""
+    channels = channel_world(known, Brakes(), {})
+    assert channels is not None
+    found = plan_pipeline(
+        PipelineWorld(reading=reading, channels=channels, requests=RequestsSeen()), NOW
+    )
+    return RequestsSeen(
+        requests=tuple(
+            SeenRequest(
+                number=number,
+                url="",
+                branch=f"b{number}",
+                holds=(HeldPromotion(each.channels, each.content),),
+                check=ChecksResult.PENDING,
+            )
+            for number, each in enumerate(found.promotions, start=1)
+        )
+    )
 
 
 def _reading(size: int) -> PipelineReading:

@@ -4,8 +4,7 @@ The first row that is true of a request decides. Work of a person comes before e
 request is left, even when what it holds is outdated, failed or held twice.
 """
 
-from collections.abc import Sequence
-
+from tidegate.kinds.promotions.core.requests.carried import CarriedChannels
 from tidegate.kinds.promotions.core.requests.model import (
     ChecksResult,
     CloseCause,
@@ -34,12 +33,12 @@ def shown_number(request: SeenRequest) -> str:
 def judge(world: RequestsWorld) -> list[tuple[SeenRequest, RequestAct]]:
     """Each open request with its act; what cannot be closed first, then by number."""
     wanted = frozenset(each.content for each in world.wanted)
-    left: list[SeenRequest] = []
+    left = CarriedChannels()
     found: list[tuple[SeenRequest, RequestAct]] = []
     for each in sorted(world.requests, key=lambda one: (not _is_fixed(world, one), one.number)):
         act = _act(world, each, left, wanted)
         if act.verb is not RequestVerb.CLOSE:
-            left.append(each)
+            left.add(each)
         found.append((each, act))
     return found
 
@@ -54,7 +53,7 @@ def _is_fixed(world: RequestsWorld, request: SeenRequest) -> bool:
 def _act(
     world: RequestsWorld,
     request: SeenRequest,
-    left: Sequence[SeenRequest],
+    left: CarriedChannels,
     wanted: frozenset[str],
 ) -> RequestAct:
     name = shown_number(request)
@@ -70,14 +69,15 @@ def _act(
 
 
 def _closing(
-    request: SeenRequest, left: Sequence[SeenRequest], wanted: frozenset[str]
+    request: SeenRequest, left: CarriedChannels, wanted: frozenset[str]
 ) -> RequestAct | None:
     """Why one of ours is closed; None: it stays."""
     name = shown_number(request)
     if request.unreadable:
         why = verdict(RequestReason.RequestDataUnreadable, name, request.unreadable)
         return _about(request, _CLOSE, why, CloseCause.UNREADABLE)
-    other = next((o for o in left if any(o.carries(h.channels) for h in request.holds)), None)
+    doubled = (left.first(each.channels) for each in request.holds)
+    other = next((each for each in doubled if each is not None), None)
     if other is not None:
         why = verdict(RequestReason.RequestDoubled, name, shown_number(other))
         return _about(request, _CLOSE, why, CloseCause.DOUBLED)

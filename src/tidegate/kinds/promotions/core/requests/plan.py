@@ -11,8 +11,10 @@ culprit: its request stays. Worked numbers: of five promotions the fourth is bad
 then 3 and 2 (4 and 5), then 1 and 1: three steps, and four promotions go on.
 """
 
+from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 
+from tidegate.kinds.promotions.core.requests.carried import CarriedChannels
 from tidegate.kinds.promotions.core.requests.judgement import judge, shown_number
 from tidegate.kinds.promotions.core.requests.model import (
     ChannelPromotion,
@@ -36,17 +38,19 @@ def plan_requests(world: RequestsWorld) -> RequestPlan:
     The wanted promotions have different channels each; the limit is at least one.
     """
     judged = judge(world)
+    closed = _ShutPromotions(world, judged)
     said: dict[Combination, Verdict] = {}
     free: list[ChannelPromotion] = []
     for each in sorted(world.wanted, key=lambda one: one.channels):
-        shut = _shut(world, each, judged)
+        shut = closed.of(each)
         if shut is None:
             free.append(each)
         else:
             said[each.channels] = shut
     fresh, suspects = _parted(world, free)
-    acts = [*_extended(world, judged, fresh), *_halves(suspects)]
-    acts += [_opened(some) for some in _chunks(fresh, world.limit)]
+    rest = deque(fresh)
+    acts = [*_extended(world, judged, rest), *_halves(suspects)]
+    acts += [_opened(some) for some in _chunks(tuple(rest), world.limit)]
     for act in acts:
         if act.verb in (RequestVerb.OPEN, RequestVerb.UPDATE):
             said |= {each.channels: act.verdict for each in act.holds if each.channels not in said}
@@ -55,37 +59,50 @@ def plan_requests(world: RequestsWorld) -> RequestPlan:
     return RequestPlan(acts=tuple(acts), said=said)
 
 
-def _shut(
-    world: RequestsWorld,
-    promotion: ChannelPromotion,
-    judged: Sequence[tuple[SeenRequest, RequestAct]],
-) -> Verdict | None:
+class _ShutPromotions:
     """Why a promotion is not offered now: a request holds it, or a person declined it."""
-    for request, act in judged:
-        if request.carries(promotion.channels):
+
+    def __init__(
+        self, world: RequestsWorld, judged: Sequence[tuple[SeenRequest, RequestAct]]
+    ) -> None:
+        self._carried = CarriedChannels(request for request, _ in judged)
+        self._acts = {request.number: act for request, act in judged}
+        self._uncertain = next(
+            (each for each, act in judged if each.unreadable and act.verb is RequestVerb.LEAVE),
+            None,
+        )
+        # The first that names a content counts.
+        ordered = reversed(world.declined)
+        self._declined = {content: each for each in ordered for content in each.contents}
+
+    def of(self, promotion: ChannelPromotion) -> Verdict | None:
+        """The reason; None: it is free."""
+        request = self._carried.first(promotion.channels)
+        if request is not None:
+            act = self._acts[request.number]
             if act.verb is RequestVerb.CLOSE:
                 return verdict(RequestReason.RequestClosing, shown_number(request))
             return act.verdict
-    for request, act in judged:
-        if request.unreadable and act.verb is RequestVerb.LEAVE:
-            shown = shown_number(request)
-            return verdict(RequestReason.RequestsUncertain, shown, request.unreadable)
-    for each in world.declined:
-        if promotion.content in each.contents:
-            by = each.by or "a person"
-            return verdict(RequestReason.RequestDeclined, by, f"!{each.number}")
-    return None
+        if self._uncertain is not None:
+            facts = shown_number(self._uncertain), self._uncertain.unreadable
+            return verdict(RequestReason.RequestsUncertain, *facts)
+        declined = self._declined.get(promotion.content)
+        if declined is not None:
+            by = declined.by or "a person"
+            return verdict(RequestReason.RequestDeclined, by, f"!{declined.number}")
+        return None
 
 
 def _parted(
     world: RequestsWorld, free: Iterable[ChannelPromotion]
 ) -> tuple[list[ChannelPromotion], dict[FailedBatch, list[ChannelPromotion]]]:
     """Those that never failed, and the others by the smallest batch that they failed in."""
-    order = sorted(world.failed, key=lambda one: (len(one.contents), one.number))
+    order = sorted(world.failed, key=lambda one: (len(one.contents), one.number), reverse=True)
+    smallest = {content: one for one in order for content in one.contents}
     fresh: list[ChannelPromotion] = []
     suspects: dict[FailedBatch, list[ChannelPromotion]] = {}
     for each in free:
-        batch = next((one for one in order if each.content in one.contents), None)
+        batch = smallest.get(each.content)
         if batch is None:
             fresh.append(each)
         else:
@@ -109,12 +126,12 @@ def _halves(suspects: dict[FailedBatch, list[ChannelPromotion]]) -> Iterator[Req
 def _extended(
     world: RequestsWorld,
     judged: Sequence[tuple[SeenRequest, RequestAct]],
-    fresh: list[ChannelPromotion],
+    fresh: deque[ChannelPromotion],
 ) -> Iterator[RequestAct]:
     """Every act about an open request; those with room take from what was never offered."""
     for request, act in judged:
         room = world.limit - len(request.holds) if _may_grow(world, request, act) else 0
-        joining, fresh[:] = fresh[: max(room, 0)], fresh[max(room, 0) :]
+        joining = [fresh.popleft() for _ in range(min(max(room, 0), len(fresh)))]
         if not joining:
             yield act
             continue

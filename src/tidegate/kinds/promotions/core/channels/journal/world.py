@@ -21,6 +21,7 @@ from tidegate.kinds.promotions.core.channels.sources import (
     SaasSubscriber,
     TargetPlace,
 )
+from tidegate.kinds.promotions.core.requests.carried import CarriedChannels
 from tidegate.kinds.promotions.core.requests.model import combination
 
 Responses = Mapping[str, tuple[Response, ...]]
@@ -134,10 +135,10 @@ def _tried(known: PipelineKnown, reading: PipelineReading) -> Iterator[tuple[str
 
 def _under_way(known: PipelineKnown, reading: PipelineReading) -> Iterator[tuple[str, str]]:
     """Subscribers between the offer of a version and its running, where that is seen."""
-    open_ = known.requests.requests
+    carried = CarriedChannels(known.requests.requests)
     for each in reading.subscribers:
         channels = combination(each.channels)
-        held = any(request.carries(channels) for request in open_)
+        held = carried.first(channels) is not None
         history, move = known.histories.get(each.name), known.moves.get(each.name)
         starting = history is not None and move is not None and history.version != each.ref
         if held or starting:
