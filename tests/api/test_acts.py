@@ -328,3 +328,19 @@ def test_a_caller_that_leaves_before_its_body_is_whole_does_nothing(service: Ser
     asyncio.run(service.app(scope, receive, send))  # type: ignore[arg-type]
     assert sent[0]["status"] == 400
     assert entries(service) == before
+
+
+def test_what_is_done_to_tokens_is_done_once_under_a_key(service: Service) -> None:
+    """An answer that was lost is given again: a token that is in use by then is not refused."""
+    client, before = service.client(), len(list(service.archive.read("access")))
+    made = {"hash": hash_of("tidegate_x"), "role": "viewer", "reason": "boards"}
+    first, again = (client.post("/token/ci", made, idempotency_key="k-1") for _ in range(2))
+    assert (first.status, again.status) == (200, 200), again.text
+    assert first.text == again.text
+    gone, twice = (
+        client.post("/revoke-token/ci", {"reason": "leaked"}, idempotency_key="k-2")
+        for _ in range(2)
+    )
+    assert (gone.status, twice.status, gone.text) == (200, 200, twice.text)
+    # Each act is a fact, and what was asked.
+    assert len(list(service.archive.read("access"))) == before + 4

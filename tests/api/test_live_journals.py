@@ -1,5 +1,6 @@
 """A process that answers again and again decides what moved, and nothing else."""
 
+import asyncio
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 from tests.api.stage import PARTITION, copied, rollout_journal
 from tests.engine.stage import VirtualClock
 from tidegate.api.live_journals import LiveJournals
+from tidegate.api.refresh import Refresh
 from tidegate.app.decision import Decision
 from tidegate.app.journals import Journals
 from tidegate.journal.brake_state import PARTITION as BRAKES
@@ -128,6 +130,26 @@ def test_a_brake_decides_again_only_where_it_covers_something(stage: LiveStage) 
     stage.hold("near", "prod-1")
     stage.seen()
     assert stage.rules.decisions == 2
+
+
+def test_a_refresh_ends_before_the_thread_that_it_works_in(stage: LiveStage) -> None:
+    """Nothing is left that would begin something in a pool that is gone."""
+
+    async def play() -> set["asyncio.Task[Any]"]:
+        refresh = Refresh(stage.live)
+        refresh.begin()
+        await asyncio.sleep(0)
+        running = asyncio.all_tasks() - {asyncio.current_task()}
+        assert len(running) == 1
+        refresh.close()
+        await refresh.closed()
+        stage.live.close()
+        refresh.begin()
+        return asyncio.all_tasks() - {asyncio.current_task()}
+
+    stage.seen()
+    assert stage.live.is_listed
+    assert asyncio.run(play()) == set()
 
 
 def test_what_lists_show_is_decided_beside_them(stage: LiveStage) -> None:

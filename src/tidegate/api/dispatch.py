@@ -83,7 +83,9 @@ class Api:
         self._streams.feed.close()
 
     async def closed(self) -> None:
-        """Close what logins hold open, once nothing is answered any more."""
+        """Close what is held open, once nothing is answered any more."""
+        await self._refresh.closed()
+        self._live.close()
         await self._login.close()
 
     def routes(self) -> list[BaseRoute]:

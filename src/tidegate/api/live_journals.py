@@ -64,6 +64,11 @@ class LiveJournals:
             return run()
         return await asyncio.get_running_loop().run_in_executor(self._turns, run)
 
+    def close(self) -> None:
+        """End the thread that answers; what it works on is finished."""
+        if self._turns is not None:
+            self._turns.shutdown()
+
     def ask(self, question: Callable[[Journals], T]) -> T:
         """The answer to a question; none is older than a second, or than the last entry."""
         with self._lock:

@@ -14,6 +14,7 @@ import msgspec
 
 from tidegate.access.four_eyes import four_eyes_refusal
 from tidegate.access.roles import Caller, refusal
+from tidegate.access.tokens import PARTITION as ACCESS
 from tidegate.api.live_journals import LiveJournals
 from tidegate.api.problem import RequestError, forbidden, plan_moved, plan_needed
 from tidegate.api.route import ActRoute, PreparedAct, RouteAct, RouteBody
@@ -43,6 +44,25 @@ class RecordedAnswer(msgspec.Struct, frozen=True):
     tag: str
     # Whether it was carried out before, under the same key.
     repeated: bool = False
+
+
+class _AskedAct(msgspec.Struct, frozen=True):
+    """An act as a caller asks for it."""
+
+    route: ActRoute
+    caller: Caller
+    name: str
+    body: RouteBody
+    # The plan that it names; empty: none.
+    match: str = ""
+    # Under which it is carried out once; empty: every time.
+    key: str = ""
+
+    @property
+    def digest(self) -> str:
+        """One number for what is asked: two under one key must have the same."""
+        said = [self.route.path, self.caller.actor, self.name, self.body]
+        return sha256(msgspec.json.encode(said, order="deterministic")).hexdigest()[:32]
 
 
 class _ReadyAct(msgspec.Struct, frozen=True):
@@ -96,18 +116,16 @@ class Recorder:
     ) -> RecordedAnswer:
         """What an act would reach, and the tag of the plan it would be carried out on."""
         with self._live.writing() as (journals, _):
-            prepared = self._prepared(route, journals, caller, name, body)
+            prepared = self._prepared(_AskedAct(route, caller, name, body), journals)
             return RecordedAnswer(encoded(prepared.reach), self._seen.keep(prepared.rows))
 
     async def record(
         self, route: ActRoute, caller: Caller, name: str, body: RouteBody, *, match: str, key: str
     ) -> RecordedAnswer:
         """Carry an act out; RequestError 412 if the plan it names is no more."""
-        digest = _digest(route, caller, name, body)
+        asked = _AskedAct(route, caller, name, body, match, key)
         for _ in range(ATTEMPTS):
-            ready = await self._live.turn(
-                self._ready, route, caller, name, body, match, key, digest
-            )
+            ready = await self._live.turn(self._ready, asked)
             if isinstance(ready, RecordedAnswer):
                 return ready
             # No reader waits for the disk meanwhile.
@@ -127,64 +145,47 @@ class Recorder:
             return False
         return True
 
-    def _ready(
-        self,
-        route: ActRoute,
-        caller: Caller,
-        name: str,
-        body: RouteBody,
-        match: str,
-        key: str,
-        digest: str,
-    ) -> "RecordedAnswer | _ReadyAct | None":
+    def _ready(self, asked: _AskedAct) -> "RecordedAnswer | _ReadyAct | None":
         """An act that can be written down, or what was answered to it before; None: it moved."""
         with self._live.writing() as (journals, heads):
-            return self._made(route, caller, name, body, match, key, digest, journals, heads)
+            return self._made(asked, journals, heads)
 
     def _made(
-        self,
-        route: ActRoute,
-        caller: Caller,
-        name: str,
-        body: RouteBody,
-        match: str,
-        key: str,
-        digest: str,
-        journals: Journals,
-        heads: Mapping[str, int],
+        self, asked: _AskedAct, journals: Journals, heads: Mapping[str, int]
     ) -> "RecordedAnswer | _ReadyAct | None":
+        route, caller, key = asked.route, asked.caller, asked.key
         archive = self._live.archive
         try:
-            prepared = self._prepared(route, journals, caller, name, body)
+            prepared = self._prepared(asked, journals)
         except TidegateError:
             # What was done cannot always be done again: a hold is lifted once.
-            if known := self._answered_before(journals, caller, name, key, digest):
+            if known := self._answered_before(asked, journals):
                 return RecordedAnswer(known, "", repeated=True)
             raise
         head = archive.head(prepared.partition)
         if head.seq != heads.get(prepared.partition, 0):
             return None  # it may have been decided without the last entry
         tag = self._seen.keep(prepared.rows)
-        if known := self._repeated(prepared.partition, caller, key, digest):
+        if known := self._repeated(prepared.partition, asked):
             return RecordedAnswer(known, tag, repeated=True)
-        self._check(route, match, tag, prepared)
+        self._check(route, asked.match, tag, prepared)
         answer = encoded(prepared.answer)
         said = Requested(
-            act=f"{route.verb}/{name}".rstrip("/"),
+            act=f"{route.verb}/{asked.name}".rstrip("/"),
             via=caller.via,
             key=key,
-            digest=digest if key else "",
+            digest=asked.digest if key else "",
             answer=msgspec.Raw(answer.rstrip() if key else b"null"),
         )
         notes = [JournalNote(journals.now, caller.actor, each) for each in prepared.facts]
         notes.append(JournalNote(journals.now, caller.actor, said))
         return _ReadyAct(prepared, tuple(notes), head, answer, tag)
 
-    def _prepared(
-        self, route: ActRoute, journals: Journals, caller: Caller, name: str, body: RouteBody
-    ) -> PreparedAct:
+    def _prepared(self, asked: _AskedAct, journals: Journals) -> PreparedAct:
         """What an act reaches; RequestError 403 if its caller may not."""
-        prepared = route.prepare(RouteAct(seen_by(caller, journals), journals, caller, name, body))
+        route, caller = asked.route, asked.caller
+        seen = seen_by(caller, journals)
+        prepared = route.prepare(RouteAct(seen, journals, caller, asked.name, asked.body))
         if why := refusal(caller, route.right, prepared.reached, route.verb):
             raise forbidden(why)
         if prepared.approval is not None:
@@ -204,23 +205,22 @@ class Recorder:
         moved = None if before is None else difference(before, prepared.rows)
         raise plan_moved(tag, moved)
 
-    def _answered_before(
-        self, journals: Journals, caller: Caller, name: str, key: str, digest: str
-    ) -> bytes:
+    def _answered_before(self, asked: _AskedAct, journals: Journals) -> bytes:
         """What was answered to this key, wherever the act was written; empty: it is new."""
-        seen = called(seen_by(caller, journals).names(), name) if key else []
-        found = (self._repeated(each, caller, key, digest) for each in (BRAKES, *seen))
+        seen = called(seen_by(asked.caller, journals).names(), asked.name) if asked.key else []
+        found = (self._repeated(each, asked) for each in (BRAKES, ACCESS, *seen))
         return next(filter(None, found), b"")
 
-    def _repeated(self, partition: str, caller: Caller, key: str, digest: str) -> bytes:
+    def _repeated(self, partition: str, asked: _AskedAct) -> bytes:
         """What was answered to this key; empty: it is new."""
+        key = asked.key
         if not key:
             return b""
-        wanted = EntryFilter(kinds=("requested",), actor=caller.actor)
+        wanted = EntryFilter(kinds=("requested",), actor=asked.caller.actor)
         for entry in self._live.archive.find(partition, wanted):
             fact = entry.fact()
             if isinstance(fact, Requested) and fact.key == key:
-                if fact.digest != digest:
+                if fact.digest != asked.digest:
                     detail = f"Idempotency-Key {key} was used for another request: {fact.act}"
                     raise RequestError(422, "key-used", "The key is used", detail)
                 return bytes(fact.answer) + b"\n"
@@ -230,11 +230,6 @@ class Recorder:
 def seen_by(caller: Caller, journals: Journals) -> Journals:
     """The journals that a caller may see."""
     return journals.limited(caller)
-
-
-def _digest(route: ActRoute, caller: Caller, name: str, body: RouteBody) -> str:
-    said = msgspec.json.encode([route.path, caller.actor, name, body], order="deterministic")
-    return sha256(said).hexdigest()[:32]
 
 
 def encoded(document: Document) -> bytes:

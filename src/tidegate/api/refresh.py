@@ -36,8 +36,13 @@ class Refresh:
         if self._task is not None:
             self._task.cancel()
 
+    async def closed(self) -> None:
+        """Wait until it has ended: nothing is begun in a pool that is gone."""
+        if self._task is not None:
+            await asyncio.wait((self._task,))
+
     async def _run(self) -> None:
-        while self._live.is_listed:
+        while self._live.is_listed and not self._closed:
             try:
                 left = await self._live.turn(self._live.refresh, WORK_S)
             except (OutsideError, StaleError):

@@ -28,7 +28,8 @@ from tidegate.app.access.tokens import (
     token_list,
     token_row,
 )
-from tidegate.model.document import fields_of
+from tidegate.journal.fact import Fact
+from tidegate.model.document import Document, fields_of
 from tidegate.model.time import parse_ahead
 
 
@@ -83,15 +84,16 @@ def check_unlimited(caller: Caller, what: str) -> None:
         raise forbidden(why)
 
 
-def _prepared(fact: TokenCreated | TokenRevoked, said: TokenList) -> PreparedAct:
+def access_act(facts: tuple[Fact, ...], said: Document, rows: dict[str, str]) -> PreparedAct:
+    """An act on tokens or sessions: it shows what it answers with, and is about all there is."""
     return PreparedAct(
-        partition=PARTITION,
-        facts=(fact,),
-        reach=said,
-        answer=said,
-        rows={each.name: f"{each.role}, works: {each.works}" for each in said.items},
-        reached=None,
+        partition=PARTITION, facts=facts, reach=said, answer=said, rows=rows, reached=None
     )
+
+
+def _prepared(fact: TokenCreated | TokenRevoked, said: TokenList) -> PreparedAct:
+    rows = {each.name: f"{each.role}, works: {each.works}" for each in said.items}
+    return access_act((fact,), said, rows)
 
 
 TOKEN_QUESTIONS = (QuestionRoute("/tokens", tokens, (TokenList,), Right.ADMINISTER),)

@@ -1,7 +1,6 @@
 """Sessions by the API: an admin lists them, and ends one, or all of a person."""
 
 from tidegate.access.roles import Right
-from tidegate.access.tokens import PARTITION
 from tidegate.api.questions import NoQuery
 from tidegate.api.route import (
     ActRoute,
@@ -11,7 +10,7 @@ from tidegate.api.route import (
     RouteBody,
     RouteQuestion,
 )
-from tidegate.api.tokens import check_unlimited
+from tidegate.api.tokens import access_act, check_unlimited
 from tidegate.app.access.sessions import SessionList, ended_sessions, session_list
 
 
@@ -25,14 +24,8 @@ def end_session(act: RouteAct[RouteBody]) -> PreparedAct:
     """End a session by its id, or all sessions of a person: they have to log in again."""
     check_unlimited(act.caller, "end sessions")
     found, facts = ended_sessions(act.every.store, act.name, act.body.reason, act.every.now)
-    return PreparedAct(
-        partition=PARTITION,
-        facts=facts,
-        reach=found,
-        answer=found,
-        rows={each.id: f"{each.name}, until {each.expires_at}" for each in found.items},
-        reached=None,
-    )
+    rows = {each.id: f"{each.name}, until {each.expires_at}" for each in found.items}
+    return access_act(facts, found, rows)
 
 
 SESSION_QUESTIONS = (QuestionRoute("/sessions", sessions, (SessionList,), Right.ADMINISTER),)
