@@ -42,6 +42,7 @@ class Log:
         self._people = human
         self._clock = clock
         self._render: Render = _human(colour) if human else _json
+        self._write = write
         self._lines = Lines(
             write, lambda count: self._line(("warning", f"{count} lines of this log are lost", {}))
         )
@@ -56,6 +57,10 @@ class Log:
         if LEVELS[level] >= self._least:
             line = self._line((level, msg, keys))
             self._lines.put(lambda: (line,))
+
+    def at_once(self, level: str, msg: str, **keys: Any) -> None:
+        """One line that is written before this returns: the process may be about to end."""
+        self._write(self._line((level, msg, keys)))
 
     def later(self, records: Callable[[], Iterable[Record]]) -> None:
         """Many lines, worked out in the thread that writes them."""

@@ -28,6 +28,7 @@ from tidegate.api.line import (
 )
 from tidegate.cli.worker.front import Front
 from tidegate.model.errors import OutsideError
+from tidegate.telemetry.log import Log
 
 BEAT_S = 1.0
 # How late a beat may be, as with the event loop of the worker.
@@ -170,7 +171,7 @@ MakeFront = Callable[[Probes, Refused], Front]
 
 
 def fork_answering(
-    make: MakeFront, ear: socket.socket, version: dict[str, str]
+    make: MakeFront, ear: socket.socket, version: dict[str, str], open_log: Callable[[], Log]
 ) -> AnsweringProcess:
     """Begin a process that answers on a socket once it is told to.
 
@@ -183,6 +184,7 @@ def fork_answering(
         theirs.close()
         return AnsweringProcess(pid, ours)
     ours.close()
+    log = open_log()
     try:
         # Signals are for the worker, which says when to end.
         for name in (signal.SIGTERM, signal.SIGINT):
@@ -191,8 +193,11 @@ def fork_answering(
     except BaseException:  # noqa: BLE001  this process has no other way to say it
         import traceback
 
-        traceback.print_exc()
+        msg = "a bug ends the process that answers"
+        log.say("error", msg, what="crash", error=traceback.format_exc())
+        log.close()
         os._exit(_GONE)
+    log.close()
     os._exit(0)
 
 

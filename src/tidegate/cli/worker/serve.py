@@ -8,6 +8,8 @@ import socket
 import sys
 from collections.abc import Callable, Coroutine
 from contextlib import ExitStack
+from functools import partial
+from threading import RLock
 from typing import Any
 
 import click
@@ -51,6 +53,7 @@ from tidegate.telemetry.kind import KindTelemetry
 from tidegate.telemetry.listener import with_listener
 from tidegate.telemetry.log import Log
 from tidegate.telemetry.observer import Observer
+from tidegate.telemetry.stray import take_stray
 from tidegate.wiring import clock, open_store, webhook
 
 _VERSION = {"version": __version__, "python": platform.python_version()}
@@ -131,12 +134,11 @@ def _forked(
         for ear in ears[1:]:
             ear.close()
         prepare_process()
-        _log(settings)
         store = open_store(settings.database)
         here = is_file(settings.database)
         return Front(store, kinds, policy, tls, probes, refused, links, here=here, own_process=True)
 
-    return fork_answering(make, ears[0], _VERSION)
+    return fork_answering(make, ears[0], _VERSION, partial(_log, settings))
 
 
 def _addresses(settings: Settings) -> list[tuple[str, int]]:
@@ -151,13 +153,20 @@ def _log(settings: Settings) -> Log:
     colour = human and wants_colour(settings.color, sys.stderr)
     out = sys.stderr.fileno()
 
+    # A destructor may say something in the middle of a line of the same thread.
+    writing = RLock()
+
     def write(line: bytes) -> None:
         # Past Python's own buffer, whose lock a reader who is stuck would keep to the very end.
-        while line:
-            line = line[os.write(out, line) :]
+        with writing:
+            while line:
+                line = line[os.write(out, line) :]
 
     log = Log(clock(), write, human=human, level=settings.log_level, colour=colour)
-    log.adopt("uvicorn", "asyncio")
+    if human:
+        log.adopt("uvicorn", "asyncio")
+    else:
+        take_stray(log, out)
     return log
 
 
