@@ -61,6 +61,8 @@ class PromotedTargets:
                     yield from self._in_saas_file(path, at, root)
 
     def _in_saas_file(self, path: str, document: int, root: Node) -> Iterator[PromotedNode]:
+        reference = text(field(root, "app"), "$ref")
+        app = text(self._follow(reference, path, []), "name")
         for i, template in enumerate(items(root, "resourceTemplates")):
             for j, target in enumerate(items(template, "targets")):
                 where = path, f"resourceTemplates[{i}].targets[{j}]", document
@@ -71,7 +73,7 @@ class PromotedTargets:
                 if node is None or field(node, _PROMOTION) is None or _is_off(node):
                     continue
                 names = text(root, "name"), text(template, "name"), text(template, "url")
-                yield self._promoted(where, node, names)
+                yield self._promoted(where, node, names, app)
 
     def _referred(self, path: str, reference: str) -> Node | None:
         """The document a saas file refers to; one that cannot be read is said to be unread."""
@@ -82,7 +84,7 @@ class PromotedTargets:
         return found
 
     def _promoted(
-        self, where: tuple[str, str, int], node: Node, names: tuple[str, str, str]
+        self, where: tuple[str, str, int], node: Node, names: tuple[str, str, str], app: str
     ) -> PromotedNode:
         troubles: list[str] = []
         reference = text(field(node, "namespace"), "$ref")
@@ -106,6 +108,7 @@ class PromotedTargets:
             document=where[2],
             namespace_ref=reference,
             url=url,
+            app=app,
         )
         return PromotedNode(place=place, node=node, troubles=tuple(troubles))
 

@@ -12,6 +12,7 @@ from tidegate.kinds.promotions.core.channels.journal.facts import (
     DeploymentsSeen,
     EvidenceReported,
     QuarantineLifted,
+    RequestsSeen,
 )
 from tidegate.kinds.promotions.core.channels.pipeline import KIND
 from tidegate.kinds.promotions.core.channels.plan import PipelineWorld
@@ -25,6 +26,7 @@ from tidegate.kinds.promotions.telemetry.table import (
     OLDEST_COMMIT,
     PIPELINE_EVENTS,
     PIPELINE_QUARANTINED,
+    PIPELINE_REQUEST_EVENTS,
     PIPELINE_REQUESTS,
 )
 from tidegate.model.time import SECOND
@@ -40,6 +42,7 @@ class PipelineTelemetry(KindTelemetry):
     def __init__(self) -> None:
         self._worlds: dict[str, PipelineWorld] = {}
         self._events: Counter[tuple[str, str]] = Counter()
+        self._requests: Counter[tuple[str, str]] = Counter()
         self._lock = Lock()
 
     def round_ended(self, result: RoundResult) -> None:
@@ -58,14 +61,18 @@ class PipelineTelemetry(KindTelemetry):
         """Count what became of versions."""
         if not partition.startswith(f"{KIND}/"):
             return
+        name = partition.removeprefix(f"{KIND}/")
         with self._lock:
             for event, number in _events(fact):
-                self._events[partition.removeprefix(f"{KIND}/"), event] += number
+                self._events[name, event] += number
+            if isinstance(fact, RequestsSeen):
+                self._requests.update((name, event) for event in _request_events(fact))
 
     def text(self) -> bytes:
         """The numbers as they are now."""
         with self._lock:
             worlds, events = dict(self._worlds), dict(self._events)
+            ended = dict(self._requests)
         distances: _Samples = []
         oldest: _Samples = []
         requests: _Samples = []
@@ -80,18 +87,29 @@ class PipelineTelemetry(KindTelemetry):
                 checks = Counter(each.check.value for each in world.requests.requests)
                 requests += [({**mine, "check": c}, n) for c, n in sorted(checks.items())]
             quarantined.append((mine, len(world.channels.quarantined)))
-        counted: _Samples = [
-            ({"pipeline": pipeline, "event": event}, number)
-            for (pipeline, event), number in sorted(events.items())
-        ]
         told = (
             (COMMIT_DISTANCE, distances),
             (OLDEST_COMMIT, oldest),
             (PIPELINE_REQUESTS, requests),
             (PIPELINE_QUARANTINED, quarantined),
-            (PIPELINE_EVENTS, counted),
+            (PIPELINE_EVENTS, _counted(events)),
+            (PIPELINE_REQUEST_EVENTS, _counted(ended)),
         )
         return "".join(family(known, lines(known.name, some)) for known, some in told).encode()
+
+
+def _counted(events: dict[tuple[str, str], int]) -> _Samples:
+    return [
+        ({"pipeline": pipeline, "event": event}, number)
+        for (pipeline, event), number in sorted(events.items())
+    ]
+
+
+def _request_events(fact: RequestsSeen) -> Iterator[str]:
+    """What became of merge requests, a word each."""
+    yield from ("opened" for _ in fact.opened)
+    yield from ("merged" for _ in fact.merged)
+    yield from (cause for _, cause in fact.closed)
 
 
 def _ahead(world: PipelineWorld) -> Iterator[tuple[SaasSubscriber, CommitRange]]:
@@ -118,6 +136,7 @@ def _distances(world: PipelineWorld) -> Iterator[tuple[dict[str, str], float]]:
                     continue
                 labels = {
                     "channel": channel,
+                    "app": one.place.app,
                     "publisher": places[name].saas,
                     "publisher_namespace": places[name].namespace,
                     "subscriber": one.place.saas,

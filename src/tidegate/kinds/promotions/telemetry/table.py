@@ -19,7 +19,14 @@ EVENTS = Known(
     "What was recorded of environments: offered, merged, closed, refused, verified, differs.",
     ("promotion", "event"),
 )
-_SIDES = ("channel", "publisher", "publisher_namespace", "subscriber", "subscriber_namespace")
+_SIDES = (
+    "channel",
+    "app",
+    "publisher",
+    "publisher_namespace",
+    "subscriber",
+    "subscriber_namespace",
+)
 COMMIT_DISTANCE = Known(
     "commit_distance",
     "Commits that a publisher has and a subscriber of its channel has not; absent if not known.",
@@ -45,6 +52,12 @@ PIPELINE_EVENTS = Known(
     "What was recorded: deployed, failed, lifted, reported good, reported bad.",
     ("pipeline", "event"),
 )
+PIPELINE_REQUEST_EVENTS = Known(
+    "tidegate_pipeline_requests_total",
+    "Merge requests of a pipeline that were opened, merged, or closed: failed (halves of it are "
+    "offered), outdated, doubled, unreadable, adopted, declined (by a person).",
+    ("pipeline", "event"),
+)
 EVERY = (
     OPEN,
     OLDEST,
@@ -54,4 +67,5 @@ EVERY = (
     PIPELINE_REQUESTS,
     PIPELINE_QUARANTINED,
     PIPELINE_EVENTS,
+    PIPELINE_REQUEST_EVENTS,
 )

@@ -17,6 +17,7 @@ from tidegate.kinds.promotions.core.channels.sources import PipelineReading
 from tidegate.kinds.promotions.core.requests.model import RequestAct
 from tidegate.kinds.promotions.core.requests.record import (
     ClosedRequest,
+    closing_causes,
     declined_requests,
     failed_batches,
 )
@@ -42,6 +43,7 @@ class ForgeRequests(PipelineRequests):
             merged=tuple(each.number for each in found.merged),
             failed=failed_batches(closed),
             declined=declined_requests(closed),
+            closed=closing_causes(closed),
         )
 
     async def carry_out(

@@ -44,6 +44,8 @@ class TargetPlace(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     namespace_ref: str = ""
     # The repository that it deploys.
     url: str = ""
+    # The application of its saas file; empty: not known.
+    app: str = ""
 
     @property
     def name(self) -> str:

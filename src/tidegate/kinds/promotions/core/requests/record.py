@@ -15,6 +15,9 @@ from tidegate.kinds.promotions.core.requests.model import (
     FailedBatch,
 )
 
+# The cause of a request that a person closed.
+DECLINED = "declined"
+
 
 class ClosedRequest(msgspec.Struct, frozen=True):
     """A request that was closed without a merge, and its data."""
@@ -41,6 +44,12 @@ def declined_requests(closed: Iterable[ClosedRequest]) -> tuple[DeclinedRequest,
         for each in sorted(closed, key=lambda one: one.number)
         if each.data.closed is None
     )
+
+
+def closing_causes(closed: Iterable[ClosedRequest]) -> tuple[tuple[int, str], ...]:
+    """The number of each, and the cause in a word; one that names none was closed by a person."""
+    words = ((each.number, each.data.closed) for each in sorted(closed, key=lambda e: e.number))
+    return tuple((number, DECLINED if cause is None else cause.value) for number, cause in words)
 
 
 def _contents(data: RequestData) -> frozenset[str]:

@@ -176,6 +176,10 @@ class RequestsSeen(Fact, frozen=True, tag="requestsSeen", kw_only=True, omit_def
     merged: tuple[int, ...] = ()
     failed: tuple[FailedBatch, ...] = ()
     declined: tuple[DeclinedRequest, ...] = ()
+    # Those of ours that were not there before, and those that were closed without a merge, with
+    # the cause.
+    opened: tuple[int, ...] = ()
+    closed: tuple[tuple[int, str], ...] = ()
 
     def line(self) -> str:
         """The open ones with their checks."""

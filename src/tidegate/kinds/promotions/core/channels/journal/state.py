@@ -1,6 +1,6 @@
 """What is known of one pipeline: a fold over its facts, from which its world is built."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import msgspec
@@ -39,6 +39,7 @@ from tidegate.kinds.promotions.core.channels.sources import (
     SaasPublisher,
     SaasSubscriber,
 )
+from tidegate.kinds.promotions.core.requests.model import RequestOrigin
 from tidegate.model.time import Instant
 
 # Versions with reports, quarantines and good promotions that are remembered; older ones are not
@@ -286,14 +287,24 @@ def _gone(before: PipelineReading, after: PipelineReading) -> tuple[str, ...]:
 def requests_news(known: PipelineKnown, seen: RequestsSeen) -> RequestsSeen | None:
     """What a reading of merge requests shows that is not known; None: nothing."""
     before = known.requests
+    numbers = {each.number for each in before.requests}
+    first = known.requests_at is None
     news = RequestsSeen(
         requests=seen.requests,
         merged=seen.merged,
+        # What was open before the first look was not opened since; what was not open is not closed.
+        opened=() if first else tuple(_new_requests(seen, numbers)),
+        closed=tuple(each for each in seen.closed if each[0] in numbers),
         failed=tuple(each for each in seen.failed if each not in before.failed),
         declined=tuple(each for each in seen.declined if each not in before.declined),
     )
     same = news.requests == before.requests and not (news.merged or news.failed or news.declined)
-    return None if same and known.requests_at is not None else news
+    return None if same and not first else news
+
+
+def _new_requests(seen: RequestsSeen, known: set[int]) -> Iterator[int]:
+    ours = (each for each in seen.requests if each.origin is RequestOrigin.TIDEGATE)
+    return (each.number for each in ours if each.number not in known)
 
 
 def news_of(known: PipelineKnown, seen: tuple[DeploymentSeen, ...]) -> tuple[DeploymentSeen, ...]:
