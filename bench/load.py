@@ -46,6 +46,19 @@ WORKER_FLAGS = (
 )  # fmt: skip
 
 
+class Pace(msgspec.Struct, frozen=True):
+    """How a fleet takes changes: how many groups there are, and how long one change takes."""
+
+    groups: int
+    apply_s: tuple[int, int] = (3, 6)
+    # How often it is asked whether all have got theirs.
+    look_s: float = 2.0
+
+
+# As little as has a wave after another: it is only to be seen that everything runs.
+SMOKE = Pace(2, (1, 1), 0.2)
+
+
 class Row(msgspec.Struct, frozen=True):
     """One number of rollouts."""
 
@@ -68,32 +81,34 @@ def run(effort: Effort, say: Callable[[str], None]) -> Report:
     """Three sizes, so that growth shows."""
     rows: list[Row] = []
     apart = ((1, 0), (10, 107), (100, 107), (100, 0)) if effort.peer else ((1, 0), (10, 107))
-    groups = 2 if effort.smoke else GROUPS
+    pace = SMOKE if effort.smoke else Pace(GROUPS)
     for size, every_ms in apart[:1] if effort.smoke else apart:
-        say(f"load: {size} rollouts of {groups * PER_GROUP} targets, {every_ms} ms apart")
+        say(f"load: {size} rollouts of {pace.groups * PER_GROUP} targets, {every_ms} ms apart")
         with tempfile.TemporaryDirectory() as folder:
-            rows.append(_measure(size, every_ms, groups, Path(folder)))
+            rows.append(_measure(size, every_ms, pace, Path(folder)))
     return Report(rows, [_table(rows)])
 
 
-def scenario(many: int) -> dict[str, object]:
-    """So many groups."""
+def scenario(pace: Pace) -> dict[str, object]:
+    """Groups that take a change at this pace."""
     groups = [
-        {"name": f"g{g}", "clusters": [f"g{g}-c{c}" for c in range(PER_GROUP)]} for g in range(many)
+        {"name": f"g{g}", "clusters": [f"g{g}-c{c}" for c in range(PER_GROUP)]}
+        for g in range(pace.groups)
     ]
+    low, high = pace.apply_s
     per_group = {"minSuccessTime": f"{SOAK_S}s", "progressDeadline": "5m"}
     return {
         "revision": "v2",
         "lastGood": "v1",
         "groups": groups,
         "strategy": {"type": "ProgressivePerGroup", "progressivePerGroup": per_group},
-        "fleet": {"applyTime": {"from": "3s", "to": "6s"}},
+        "fleet": {"applyTime": {"from": f"{low}s", "to": f"{high}s"}},
     }
 
 
-def _measure(size: int, every_ms: int, groups: int, folder: Path) -> Row:
+def _measure(size: int, every_ms: int, pace: Pace, folder: Path) -> Row:
     path = folder / "load.json"
-    path.write_bytes(msgspec.json.encode(scenario(groups)))
+    path.write_bytes(msgspec.json.encode(scenario(pace)))
     with (folder / "fleet.txt").open("wb") as said, (folder / "run.txt").open("wb") as told:
         command = [*TIDEGATE, "fleet", str(path), "--copies", str(size)]
         command += ["--every", f"{every_ms}ms"]
@@ -105,7 +120,7 @@ def _measure(size: int, every_ms: int, groups: int, folder: Path) -> Row:
             flags = ["--fleet", address, "--database", str(folder / "load.db"), *WORKER_FLAGS]
             worker = subprocess.Popen([*TIDEGATE, "run", *flags], stdout=told, stderr=told)
             try:
-                carried, seen = asyncio.run(live(address, size * groups * PER_GROUP))
+                carried, seen = asyncio.run(live(address, size, pace))
                 megabytes = _peak_megabytes(worker.pid)
             finally:
                 worker.send_signal(signal.SIGTERM)
@@ -114,18 +129,22 @@ def _measure(size: int, every_ms: int, groups: int, folder: Path) -> Row:
         finally:
             fleet.send_signal(signal.SIGTERM)
             fleet.communicate(timeout=60)
-    return judge(size, every_ms, groups, carried, seen, cpu_s, megabytes)
+    return judge(size, every_ms, pace.groups, carried, seen, cpu_s, megabytes)
 
 
-async def live(address: str, wanted: int) -> tuple[list[Carried], dict[str, Observation]]:
+async def live(
+    address: str, rollouts: int, pace: Pace
+) -> tuple[list[Carried], dict[str, Observation]]:
     """Wait until every target has the change; what the fleet reports then."""
     remote = remote_fleet(address)
+    wanted = rollouts * pace.groups * PER_GROUP
     deadline = time.monotonic() + PATIENCE_S
     try:
         while len(carried := await remote.carried()) < wanted:
             assert time.monotonic() < deadline, f"{len(carried)} of {wanted} after {PATIENCE_S} s"
-            await asyncio.sleep(2)
-        await asyncio.sleep(8)
+            await asyncio.sleep(pace.look_s)
+        # The last ones have been told, and take no longer than this.
+        await asyncio.sleep(pace.apply_s[1] + pace.look_s)
         seen = {name: await remote.observe(name) for name in await remote.partitions()}
     finally:
         await remote.close()

@@ -177,7 +177,7 @@ def _measure(workers: int, partitions: int, address: str, folder: Path, smoke: b
         _until(lambda: _is_even(store, partitions, workers))
         time.sleep(0.0 if smoke else SETTLE_S)
         rounds, commits, db_ms, cpu_s, took_s = _window(
-            replicas, address, 1.0 if smoke else WINDOW_S
+            replicas, address, 0.2 if smoke else WINDOW_S
         )
     each_one = max(rounds, 1.0)
     return Row(

@@ -28,7 +28,7 @@ from urllib.request import urlopen
 import aiohttp
 import msgspec
 
-from bench.load import PER_GROUP, TIDEGATE, WORKER_FLAGS, judge, live, scenario
+from bench.load import SMOKE, TIDEGATE, WORKER_FLAGS, Pace, judge, live, scenario
 from bench.table import Report, count, draw
 from bench.timing import Effort
 from tests.real.prometheus import free_port
@@ -181,21 +181,21 @@ def run(effort: Effort, say: Callable[[str], None]) -> Report:
     """Without clients, and with three numbers of them."""
     rows: list[Row] = []
     sizes = SIZES if effort.peer else (SIZES[0], SIZES[1])
+    pace = SMOKE if effort.smoke else Pace(GROUPS)
     for size in (Size(2, 2, 2),) if effort.smoke else sizes:
         say(
             f"service: {size.readers} readers, {size.streams} streams, {size.writes_per_s} writes/s"
         )
         with tempfile.TemporaryDirectory() as folder:
-            rows.append(_measure(size, Path(folder), 2 if effort.smoke else ROLLOUTS, effort.smoke))
+            rows.append(_measure(size, Path(folder), 2 if effort.smoke else ROLLOUTS, pace))
         if not effort.smoke:
             say(_table(rows[-1:]))
     return Report(rows, [_table(rows)])
 
 
-def _measure(size: Size, folder: Path, rollouts: int, smoke: bool) -> Row:
-    groups = 2 if smoke else GROUPS
+def _measure(size: Size, folder: Path, rollouts: int, pace: Pace) -> Row:
     path, database, port = folder / "load.json", str(folder / "load.db"), free_port()
-    path.write_bytes(msgspec.json.encode(scenario(groups)))
+    path.write_bytes(msgspec.json.encode(scenario(pace)))
     tokens = [f"tidegate_{number:043}" for number in range(CALLERS)]
     with closing(open_store(database)) as store:
         for number, token in enumerate(tokens):
@@ -213,7 +213,7 @@ def _measure(size: Size, folder: Path, rollouts: int, smoke: bool) -> Row:
         serve = subprocess.Popen([*TIDEGATE, "serve", *flags])
         try:
             clients = Clients(size, f"http://127.0.0.1:{port}", tokens)
-            carried, seen = asyncio.run(_lived(address, rollouts * groups * PER_GROUP, clients))
+            carried, seen = asyncio.run(_lived(address, rollouts, pace, clients))
             numbers = _numbers(f"http://127.0.0.1:{port}/metrics")
         finally:
             serve.send_signal(signal.SIGTERM)
@@ -222,7 +222,7 @@ def _measure(size: Size, folder: Path, rollouts: int, smoke: bool) -> Row:
         fleet.kill()
         fleet.communicate()
     cpu_s = numbers["process_cpu_seconds_total"]
-    waves = judge(rollouts, EVERY_MS, groups, carried, seen, cpu_s, 0.0)
+    waves = judge(rollouts, EVERY_MS, pace.groups, carried, seen, cpu_s, 0.0)
     return Row(
         size, len(clients.read_ms), _at(clients.read_ms, 50), _at(clients.read_ms, 99),
         _ours(numbers, 0.99), _at(clients.write_ms, 99), clients.refused, clients.events,
@@ -262,7 +262,7 @@ _BUCKET = re.compile(
 
 
 async def _lived(
-    address: str, wanted: int, clients: Clients
+    address: str, rollouts: int, pace: Pace, clients: Clients
 ) -> tuple[list[Carried], dict[str, Observation]]:
     await clients.answered()
     remote = remote_fleet(address)
@@ -272,7 +272,7 @@ async def _lived(
         await remote.close()
     attached = asyncio.create_task(clients.run())
     try:
-        return await live(address, wanted)
+        return await live(address, rollouts, pace)
     finally:
         attached.cancel()
         await asyncio.gather(attached, return_exceptions=True)
