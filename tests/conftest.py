@@ -19,6 +19,7 @@ from _pytest.assertion import rewrite
 from hypothesis import HealthCheck, settings
 from hypothesis.internal.conjecture.engine import ConjectureRunner
 
+from tests.git_repos import no_git_settings  # noqa: F401
 from tests.sim import FULL, IN_CI, sized
 
 if TYPE_CHECKING:

@@ -9,12 +9,20 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
 
+import pytest
+
 ADA = ("Ada", "ada@example.com")
 BOB = ("Bob", "bob@example.com")
 # Nothing is cleaned up behind a test: git would start a process for it after every commit.
 _SETTINGS = ("-c", "init.defaultBranch=main", "-c", "maintenance.auto=false", "-c", "gc.auto=0")
 # No repository has the sample hooks of git: they would be most of its files.
 _BARE = "--template="
+
+
+@pytest.fixture
+def no_git_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Settings of the user who runs the tests do not count."""
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
 
 
 def git(

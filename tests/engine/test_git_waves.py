@@ -1,7 +1,6 @@
 """Images that move through Git: overrides in merge requests, wave by wave, and none at the end."""
 
 import asyncio
-import os
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
@@ -29,15 +28,11 @@ from tidegate.kinds.integrations.fleet.snapshot import Find
 from tidegate.machine.clock import Clock
 from tidegate.simulation.virtual_loop import VirtualLoop, run_virtually
 
+pytestmark = pytest.mark.usefixtures("no_git_settings")
+
 RULES = rules(soak="2m", deadline="2h") + "  via: git\n"
 FILE = f"integrations/{INTEGRATION}.yml"
 DEV = "terraform-resources-ter-int-dev"
-
-
-@pytest.fixture(autouse=True)
-def nobody(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Settings of the user who runs the tests do not count."""
-    monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
 
 
 class GitDeclared(Declared):

@@ -2,7 +2,6 @@
 
 import asyncio
 import inspect
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,8 @@ from tidegate.forge.port import RequestState
 from tidegate.git.client.repository import open_repository
 from tidegate.kinds.promotions.core.requests.data_block import read_block
 from tidegate.kinds.promotions.core.requests.model import CloseCause
+
+pytestmark = pytest.mark.usefixtures("no_git_settings")
 
 # Calls that change something outside: between two of them, dying is the same anywhere.
 WRITES = frozenset(("commit", "push", "open", "update", "comment", "label", "decline"))
@@ -112,12 +113,6 @@ async def check_end(scene: Scene) -> None:
     assert one.channels == (f"{BAD}-stage",)
     for each in await scene.forge.find(state=RequestState.CLOSED):
         assert read_block(each.description).closed in (CloseCause.FAILED, CloseCause.OUTDATED)
-
-
-@pytest.fixture(autouse=True)
-def nobody(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Settings of the user who runs the tests do not count."""
-    monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
 
 
 def test_dying_at_any_write_only_delays(tmp_path: Path) -> None:

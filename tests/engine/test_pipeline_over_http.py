@@ -1,7 +1,6 @@
 """A pipeline's merge requests over HTTP, on forges of every kind, with a forge that fails."""
 
 import asyncio
-import os
 from pathlib import Path
 
 import pytest
@@ -18,14 +17,10 @@ from tidegate.forge.port import CheckStatus, StatusState
 from tidegate.kinds.promotions.core.requests.data_block import read_block
 from tidegate.model.errors import OutsideError
 
+pytestmark = pytest.mark.usefixtures("no_git_settings")
+
 BAD = "cats"
 KINDS = ("gitlab", "github", "gitea")
-
-
-@pytest.fixture(autouse=True)
-def nobody(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Settings of the user who runs the tests do not count."""
-    monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
 
 
 @pytest.fixture

@@ -1,7 +1,6 @@
 """Merge requests of a pipeline on real git: batched, halved, closed, left to people, and once."""
 
 import asyncio
-import os
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
@@ -25,11 +24,7 @@ from tidegate.kinds.promotions.core.compat.description import render_description
 from tidegate.kinds.promotions.core.requests.model import RequestPlan
 from tidegate.kinds.promotions.core.requests.reasons import RequestReason
 
-
-@pytest.fixture(autouse=True)
-def nobody(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Settings of the user who runs the tests do not count."""
-    monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
+pytestmark = pytest.mark.usefixtures("no_git_settings")
 
 
 class Scene:

@@ -1,7 +1,6 @@
 """A change is offered over HTTP, on forges of every kind; the password is in no word or file."""
 
 import asyncio
-import os
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -17,14 +16,10 @@ from tidegate.git.port import Repository
 from tidegate.model.errors import OutsideError
 from tidegate.propose.change import ProposedChange, StepResult, Upto, propose
 
+pytestmark = pytest.mark.usefixtures("no_git_settings")
+
 KEY = "promote-x"
 BRANCH = f"tidegate/{KEY}"
-
-
-@pytest.fixture(autouse=True)
-def nobody(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Settings of the user who runs the tests do not count."""
-    monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
 
 
 def with_login(url: str, password: str) -> str:
