@@ -3,7 +3,6 @@
 import asyncio
 import signal
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,6 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from tests.contract.clusters import deployment, until
+from tests.forked import TIDEGATE, Forked
 from tests.patience import PATIENCE_S
 from tidegate.cli.main import cli
 from tidegate.kubernetes.client.access import contexts, read_access
@@ -32,8 +32,8 @@ IMPATIENT = ServerLimits(tries_max=2, pause_s=0.01, total_s=5)
 @contextmanager
 def simulated(kubeconfig: Path, *args: str) -> Iterator[tuple[subprocess.Popen[str], list[str]]]:
     """The clusters of the example, and what was printed of them."""
-    command = [sys.executable, "-m", "tidegate", "clusters", "simulate", str(BUNDLE)]
-    process = subprocess.Popen(
+    command = [*TIDEGATE, "clusters", "simulate", str(BUNDLE)]
+    process = Forked[str](
         [*command, "--kubeconfig", str(kubeconfig), *args],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

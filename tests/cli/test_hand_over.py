@@ -2,6 +2,7 @@
 
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -13,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.command import typed
+from tests.forked import TIDEGATE, Forked
 from tests.patience import LOOK_S, PATIENCE_S
 
 ROOT = Path(__file__).parents[2]
@@ -61,9 +63,9 @@ class Player:
             assert line.startswith("export "), line
 
     def _start(self, name: str, line: str) -> None:
-        quiet = subprocess.DEVNULL
-        self._running[name] = subprocess.Popen(
-            f"exec {line}", shell=True, cwd=self.folder, env=self.env, stdout=quiet, stderr=quiet
+        quiet, words = subprocess.DEVNULL, shlex.split(line)[1:]
+        self._running[name] = Forked(
+            [*TIDEGATE, *words], cwd=self.folder, env=self.env, stdout=quiet, stderr=quiet
         )
 
     def stop(self, name: str) -> None:

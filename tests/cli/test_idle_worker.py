@@ -4,7 +4,6 @@ import os
 import signal
 import sqlite3
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -12,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.test_setting_brakes import tidegate
+from tests.forked import TIDEGATE, Forked
 from tests.patience import PATIENCE_S
 from tidegate.machine.system_clock import SystemClock
 from tidegate.model.time import SECOND, Duration
@@ -24,9 +24,9 @@ DEMO = ("--scenario", str(ROOT / "examples" / "demo.yaml"))
 @contextmanager
 def worker(folder: Path, *args: str) -> Iterator["subprocess.Popen[str]"]:
     """`tidegate run` as a process of its own; killed in the end."""
-    command = [sys.executable, "-m", "tidegate", "run", *args]
+    command = [*TIDEGATE, "run", *args]
     env = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "CI")}
-    with subprocess.Popen(
+    with Forked[str](
         command, cwd=folder, env=env, text=True, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL
     ) as process:
         try:

@@ -4,7 +4,6 @@ import json
 import os
 import shutil
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from tests.folders import Folder
+from tests.forked import TIDEGATE, Forked
 from tests.git_repos import BOB, clone, commit, git, remote
 from tidegate.cli.main import cli
 from tidegate.model.errors import TidegateError
@@ -305,9 +305,9 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Folder]:
     sharding = "strategy: per-aws-account, shardSpecOverrides: [{shard: two, imageRef: bbbbbbb}]"
     bundle.integration("it", "aaaaaaa", sharding=sharding)
     bundle.write("aws/three.yml", "$schema: /aws/account-1.yml\nname: three\n")
-    command = [sys.executable, "-m", "tidegate", "clusters", "simulate", str(bundle.root)]
+    command = [*TIDEGATE, "clusters", "simulate", str(bundle.root)]
     command += ["--kubeconfig", str(root / "k.yaml"), "--speed", "1000"]
-    with subprocess.Popen(command, cwd=root, stdout=subprocess.PIPE) as serving:
+    with Forked[bytes](command, cwd=root, stdout=subprocess.PIPE) as serving:
         try:
             assert serving.stdout is not None
             serving.stdout.readline()

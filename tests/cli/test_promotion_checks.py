@@ -1,12 +1,12 @@
 """What runs is compared with what is promoted, and the journal of the promotion knows it."""
 
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from tests.forked import TIDEGATE, Forked
 from tests.git_repos import git
 from tests.patience import PATIENCE_S
 from tests.promoted import Play, Source, make_source
@@ -38,10 +38,10 @@ def play(tmp_path: Path, source: Source) -> Iterator[Play]:
     play.env |= {"COLUMNS": "500", "NO_COLOR": "1"}
     play.edit({"data/promotion.yml": PROMOTION})
     play.env["TIDEGATE_IMAGE"] = "quay.io/app-sre/qontract-reconcile"
-    command = [sys.executable, "-m", "tidegate", "clusters", "simulate", "data"]
+    command = [*TIDEGATE, "clusters", "simulate", "data"]
     command += ["--kubeconfig", str(tmp_path / "k.yaml"), "--speed", "100"]
     pipe = subprocess.PIPE
-    with subprocess.Popen(command, cwd=play.clone, env=play.env, stdout=pipe, text=True) as serving:
+    with Forked[str](command, cwd=play.clone, env=play.env, stdout=pipe, text=True) as serving:
         assert serving.stdout is not None
         serving.stdout.readline()
         try:

@@ -17,6 +17,7 @@ from urllib.error import HTTPError
 
 import pytest
 
+from tests.forked import TIDEGATE, Forked
 from tests.patience import PATIENCE_S, ended
 from tidegate.machine.system_clock import SystemClock
 from tidegate.model.time import SECOND, Duration
@@ -24,7 +25,6 @@ from tidegate.store.client.database_address import open_archive
 
 ROOT = Path(__file__).parents[2]
 DEMO = ROOT / "examples" / "demo.yaml"
-INSTALLED = (sys.executable, "-m", "tidegate")
 
 
 class Served:
@@ -57,10 +57,11 @@ class Served:
     def stop(self, by: signal.Signals = signal.SIGTERM) -> int:
         """Tell it to stop, and wait for it."""
         self.process.send_signal(by)
-        _, rest = self.process.communicate(timeout=PATIENCE_S)
-        for line in rest.splitlines():
+        # As above: `communicate` would begin behind what was read ahead for the last line.
+        assert self.process.stderr is not None
+        for line in self.process.stderr:
             self._read(line)
-        return self.process.returncode
+        return self.process.wait(PATIENCE_S)
 
     def _read(self, text: str) -> dict[str, Any]:
         assert text.startswith("{"), f"a line that is no JSON: {text}"
@@ -71,12 +72,14 @@ class Served:
 
 @contextmanager
 def serving(
-    folder: Path, *args: str, program: Sequence[str] = INSTALLED, **env: str
+    folder: Path, *args: str, program: Sequence[str] = TIDEGATE, **env: str
 ) -> Iterator[Served]:
     """Serve the demo on a free port, in a folder of its own."""
     clean = {name: value for name, value in os.environ.items() if "TIDEGATE" not in name}
     clean |= {"XDG_CONFIG_HOME": str(folder)}
-    process = subprocess.Popen(
+    forked = program == TIDEGATE and "PYTHONPATH" not in env
+    start: type[subprocess.Popen[str]] = Forked if forked else subprocess.Popen
+    process = start(
         [*program, "serve", "--listen", "127.0.0.1:0", "--scenario", str(DEMO), *args],
         cwd=folder,
         env={**clean, **env},

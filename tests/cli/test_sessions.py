@@ -2,6 +2,7 @@
 
 import os
 import re
+import shlex
 import subprocess
 import sys
 import time
@@ -12,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.command import typed
+from tests.forked import TIDEGATE, Forked
 from tests.managed import example, managed
 from tests.pasted import lines_of
 
@@ -28,8 +30,8 @@ _SESSION = re.compile(r"^```session\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 @contextmanager
 def clusters(config: Path) -> Iterator[None]:
     """The clusters of the example, for as long as a page is played."""
-    command = [sys.executable, "-m", "tidegate", "clusters", "simulate", BUNDLE]
-    served = subprocess.Popen(
+    command = [*TIDEGATE, "clusters", "simulate", BUNDLE]
+    served = Forked[str](
         [*command, "--kubeconfig", str(config)], cwd=ROOT, stdout=subprocess.PIPE, text=True
     )
     assert served.stdout is not None
@@ -99,7 +101,8 @@ def test_blocks_of_pages_can_be_pasted(tmp_path: Path) -> None:
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     env = environment(tmp_path)
     start, *rest = [line for page in PLAYED for line in _typed(ROOT / page)]
-    worker = subprocess.Popen(f"exec {start}", shell=True, cwd=tmp_path, env=env, text=True)
+    words = shlex.split(start)[1:]
+    worker = Forked[str]([*TIDEGATE, *words], cwd=tmp_path, env=env, text=True)
     try:
         _wait_for("tidegate get rollouts -o name | grep simulated/demo", tmp_path, env)
         failed = [line for line in rest if typed(line, tmp_path, env).returncode]

@@ -3,7 +3,6 @@
 import json
 import os
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,12 +10,12 @@ from pathlib import Path
 import pytest
 
 from tests.command import tidegate
+from tests.forked import TIDEGATE, Forked
 from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.xdist_group("shards")
 
 ROOT = Path(__file__).parents[2]
-TIDEGATE = (sys.executable, "-m", "tidegate")
 BUNDLE = str(ROOT / "examples/app-interface")
 PINNED = "integrations/terraform-users.yml:"
 PRODUCTION = ("--environment", "app-interface-production")
@@ -52,7 +51,7 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
     found = Stage(tmp_path_factory.mktemp("shards"))
     command = ["clusters", "simulate", BUNDLE, "--kubeconfig", "k.yaml", "--speed", "1000"]
     behaviour = ["--behaviour", str(ROOT / "examples/behaviour.yaml")]
-    with subprocess.Popen(
+    with Forked(
         [*TIDEGATE, *command, *behaviour], cwd=found.folder, env=found.env, stdout=subprocess.PIPE
     ) as serving:
         try:
@@ -124,7 +123,7 @@ def test_logs_have_the_shard_and_the_image_in_every_line(stage: Stage) -> None:
 
 def test_following_a_log_goes_on_until_it_is_interrupted(stage: Stage) -> None:
     command = ["logs", "-f", "terraform-users/app-sre", "--bundle", BUNDLE, *PRODUCTION]
-    with subprocess.Popen(
+    with Forked(
         [*TIDEGATE, *command], cwd=stage.folder, env=stage.env, stdout=subprocess.PIPE, text=True
     ) as following:
         assert following.stdout is not None
@@ -157,7 +156,7 @@ def test_a_worker_moves_an_image_of_the_bundle_when_it_is_asked_to_act(stage: St
     settings.write_text(settings.read_text().replace("30m", "1s"))
     partition = "integrations/terraform-users@appsrep05ue1.app-interface-production-int"
     flags = ("--fleet", "bundle", "--bundle", str(bundle), "--act", partition)
-    worker = subprocess.Popen(
+    worker = Forked[bytes](
         [*TIDEGATE, "run", *flags, "--resync", "1s"],
         cwd=stage.folder,
         env=stage.env,

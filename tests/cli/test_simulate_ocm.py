@@ -4,7 +4,6 @@ import json
 import os
 import signal
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,6 +15,7 @@ from urllib.request import ProxyHandler, Request, build_opener
 import pytest
 from click.testing import CliRunner
 
+from tests.forked import TIDEGATE, Forked
 from tests.patience import PATIENCE_S
 from tidegate.cli.main import cli
 from tidegate.model.time import parse_duration, parse_instant
@@ -28,8 +28,8 @@ CLUSTER = "/api/clusters_mgmt/v1/clusters/pay-stage-1-id"
 @contextmanager
 def simulated(*args: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
     """A simulation of the example, and its address."""
-    process = subprocess.Popen(
-        [sys.executable, "-m", "tidegate", "simulate", "ocm", str(WORLD), *args],
+    process = Forked[str](
+        [*TIDEGATE, "simulate", "ocm", str(WORLD), *args],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -78,7 +78,7 @@ def test_from_now_on_the_service_itself_can_be_tried_beside_it(tmp_path: Path) -
         served = tmp_path / "upgrades.yaml"
         text = (WORLD.parent / "upgrades.yaml").read_text()
         served.write_text(text.replace("http://127.0.0.1:8710", url))
-        command = [sys.executable, "-m", "tidegate", "run", "--kind", "upgrades", "--once"]
+        command = [*TIDEGATE, "run", "--kind", "upgrades", "--once"]
         more = ["--upgrades", str(served), "--act", "*", "--database", str(tmp_path / "j.db")]
         env = {**os.environ, "OCM_SECRET": "simulated"}
         subprocess.run(

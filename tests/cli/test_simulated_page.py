@@ -5,7 +5,6 @@ import os
 import re
 import signal
 import subprocess
-import sys
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,6 +14,7 @@ from urllib.error import HTTPError
 import pytest
 
 from tests.command import tidegate
+from tests.forked import TIDEGATE, Forked
 from tests.patience import PATIENCE_S, until
 from tidegate.api.login.one_time import is_loopback
 from tidegate.kinds.rollouts.simulated.life import living_scenarios
@@ -31,8 +31,8 @@ PAYMENTS = ROOT / "examples" / "demo" / "payments.yaml"
 @contextmanager
 def simulating(folder: Path, *args: str) -> Iterator[tuple["subprocess.Popen[str]", str]]:
     """A page over the first scenario of the demo, and the link that it prints."""
-    process = subprocess.Popen(
-        [sys.executable, "-m", "tidegate", "simulate", "page", "--scenario", str(PAYMENTS), *args],
+    process = Forked[str](
+        [*TIDEGATE, "simulate", "page", "--scenario", str(PAYMENTS), *args],
         env={**os.environ, "TMPDIR": str(folder)},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

@@ -1,13 +1,13 @@
 """The instructions acted out on simulated clusters, which are there on every machine."""
 
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from tests.forked import TIDEGATE, Forked
 from tests.sop import CLUSTER, PATIENCE_S, Team, act_out
 
 pytestmark = pytest.mark.xdist_group("sop")
@@ -21,8 +21,8 @@ def team(tmp_path: Path) -> Iterator[Team]:
     config = tmp_path / "kubeconfig"
     team = Team(tmp_path, {"KUBECONFIG": str(config)})
     simulate = ("clusters", "simulate", str(team.clone), "--kubeconfig", str(config))
-    served = subprocess.Popen(
-        [sys.executable, "-m", "tidegate", *simulate, "--speed", "60"],
+    served = Forked[str](
+        [*TIDEGATE, *simulate, "--speed", "60"],
         stdout=subprocess.PIPE,
         text=True,
     )

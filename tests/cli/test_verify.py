@@ -4,7 +4,6 @@ import asyncio
 import json
 import os
 import subprocess
-import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import cast
@@ -15,6 +14,7 @@ from msgspec.structs import replace
 from tests.command import tidegate
 from tests.estates import estate, integration, managed
 from tests.folders import Folder
+from tests.forked import TIDEGATE, Forked
 from tests.patience import PATIENCE_S
 from tidegate.kinds.integrations.app.estate import FindCluster
 from tidegate.kinds.integrations.app.verification import verify_once
@@ -24,7 +24,6 @@ from tidegate.kubernetes.simulated.cluster import SimulatedCluster
 
 pytestmark = pytest.mark.xdist_group("verify")
 
-TIDEGATE = (sys.executable, "-m", "tidegate")
 PIN = "strategy: per-aws-account, shardSpecOverrides: [{shard: two, imageRef: ccccccc}]"
 
 
@@ -45,9 +44,7 @@ class Stage:
         """A command under way."""
         command = [*TIDEGATE, *args, "bundle"]
         pipe = subprocess.PIPE
-        return subprocess.Popen(
-            command, cwd=self.root, env=self.env, stdout=pipe, stderr=pipe, text=True
-        )
+        return Forked(command, cwd=self.root, env=self.env, stdout=pipe, stderr=pipe, text=True)
 
     def run(self, *args: str, code: int = 0) -> tuple[str, str]:
         """What a command prints, and what it says beside."""

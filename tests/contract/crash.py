@@ -15,6 +15,7 @@ from typing import IO
 
 import msgspec
 
+from tests.forked import Forked
 from tidegate.journal.chain import JournalEntry, JournalNote
 from tidegate.journal.facts import Acted, Folded, TaskOutcome
 from tidegate.model.time import Instant
@@ -78,7 +79,7 @@ def batch_of(entry: JournalEntry) -> int:
 def kill_a_writer(path: Path, rng: random.Random) -> list[Said]:
     """Let a writer write, kill it at some moment, and return what was acknowledged to it."""
     command = [sys.executable, "-m", "tests.contract.crash", str(path)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as writer:
+    with Forked[str](command, stdout=subprocess.PIPE, text=True) as writer:
         assert writer.stdout is not None
         first = writer.stdout.readline()
         try:

@@ -3,8 +3,6 @@
 import asyncio
 import os
 import signal
-import subprocess
-import sys
 import tempfile
 import time
 import warnings
@@ -15,11 +13,11 @@ from typing import Any
 
 import msgspec
 
+from tests.forked import TIDEGATE, Forked
 from tests.patience import PATIENCE_S
 from tidegate.kinds.rollouts.wire.remote_fleet import Carried
 from tidegate.wiring import remote_fleet
 
-TIDEGATE = (sys.executable, "-m", "tidegate")
 # Short leases and short waits: a killed worker is replaced in a second.
 HASTE = ("--lease", "1s", "--resync", "300ms", "--discover", "300ms", "--actions", "8")
 
@@ -30,7 +28,7 @@ class Running:
     def __init__(self, args: list[str], said: Path) -> None:
         self.said = said
         with said.open("ab") as out:
-            self.process = subprocess.Popen([*TIDEGATE, *args], stdout=out, stderr=out)
+            self.process = Forked[bytes]([*TIDEGATE, *args], stdout=out, stderr=out)
 
     def kill(self) -> None:
         """At once, without a word."""

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.forked import Forked
 from tests.git_repos import BOB, clone, git, remote, write
 from tests.kills.proposing import BRANCH, FILE, REFUSED, TITLE
 from tests.patience import PATIENCE_S
@@ -30,7 +31,7 @@ class Proposer:
     """One process, once it is ready."""
 
     def __init__(self, bare: Path, folder: Path) -> None:
-        self._process = subprocess.Popen(
+        self._process = Forked[str](
             [sys.executable, "-m", "tests.kills.proposing", str(bare), str(folder)],
             cwd=ROOT,
             stdout=subprocess.PIPE,
