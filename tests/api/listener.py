@@ -40,5 +40,6 @@ def listening_app(app: Starlette) -> Iterator[str]:
 def steady_text(text: str) -> str:
     """Text without moments and ages, and by one actor."""
     text = text.replace(f"({whoami()}, ", "(token:admin-0, ")
+    text = text.replace(f"user:{whoami()} aborted", "token:admin-0 aborted")
     text = re.sub(r"\d{4}-\d\d-\d\d[T ][\d:.]+(Z|\+\d\d:\d\d)?", "TIME", text)
     return re.sub(r"<?\b(\d+(\.\d+)?(ms|s|m|h|d))+( ago)?\b", "AGE", text)

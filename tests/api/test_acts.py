@@ -71,15 +71,29 @@ def test_a_write_that_may_start_something_names_its_plan(service: Service) -> No
 def test_a_retry_may_be_of_one_group(service: Service) -> None:
     """A name that is wrong is refused."""
     client = service.client()
+    client.post(f"/abort/{PARTITION}", {"reason": "x"}, if_match="*")
     tag = client.get(f"/why/{PARTITION}").tag
     wrong = client.post(f"/retry/{PARTITION}", {"groups": ["stag"], "reason": "x"}, if_match=tag)
-    assert (wrong.status, asked(service)) == (404, [])
+    assert (wrong.status, len(asked(service))) == (404, 1)
     body = {"groups": ["stage"], "failed": True, "reason": "x"}
     done = client.post(f"/retry/{PARTITION}", body, if_match=tag)
     assert done.status == 200, done.text
     assert [(each.verb.value, each.groups) for each in asked(service)] == [
-        ("retryFailed", ("stage",))
+        ("abort", ()),
+        ("retryFailed", ("stage",)),
     ]
+
+
+@pytest.mark.parametrize("query", ["", "?dryRun=true"])
+def test_an_act_that_means_nothing_in_this_phase_is_refused(service: Service, query: str) -> None:
+    """With the phase and what to use instead, in a dry run, too; nothing is recorded."""
+    client = service.client()
+    answer = client.post(f"/resume/{PARTITION}{query}", {"reason": "x"}, if_match="*")
+    assert answer.status == 422
+    (problem,) = answer.json["problems"]
+    assert "and not paused" in problem["message"]
+    assert f"tidegate why {PARTITION}" in problem["remedy"]
+    assert not asked(service)
 
 
 def test_a_plan_that_moved_is_not_acted_on(service: Service) -> None:

@@ -196,31 +196,30 @@ def test_status_names_leader_mode_and_last_round_as_data(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(
-    "args",
+    "words, before",
     [
-        ("pause", "demo"),
-        ("resume", "demo"),
-        ("retry", "demo"),
-        ("abort", "demo", "--yes"),
-        ("hold", "remove", "x"),
+        ("pause demo", "resume demo"),
+        ("resume demo", "pause demo"),
+        ("retry demo", "abort demo --yes"),
+        ("abort demo --yes", "retry demo"),
+        ("hold remove x", "hold add x --target zz --reason r --replace"),
     ],
-    ids=" ".join,
 )
 def test_what_no_worker_acts_on_is_said_to_have_no_effect_yet(
-    tmp_path: Path, args: tuple[str, ...]
+    tmp_path: Path, words: str, before: str
 ) -> None:
     """Recorded, and read by the next worker; not a word of it where one acts."""
     ago(tmp_path, 2 * HOUR)
-    hold = ("hold", "add", "x", "--target", "zz", "--reason", "r", "--replace")
-    tidegate(tmp_path, *hold)
+    undo, args = before.split(), words.split()
+    tidegate(tmp_path, *undo)
     done = tidegate(tmp_path, *args)
     assert done.returncode == 0, done.stderr
     assert "no worker is running on this journal: it takes effect when one does" in done.stderr
     lead(tmp_path, Look(by="host/7", acts=True, at=SystemClock().now()))
-    tidegate(tmp_path, *hold)
+    tidegate(tmp_path, *undo)
     assert "no worker" not in tidegate(tmp_path, *args).stderr
     lead(tmp_path, Look(by="host/7", acts=False, at=SystemClock().now()))
-    tidegate(tmp_path, *hold)
+    tidegate(tmp_path, *undo)
     assert "its worker only observes" in tidegate(tmp_path, *args).stderr
 
 

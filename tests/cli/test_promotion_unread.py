@@ -206,4 +206,4 @@ def test_where_nothing_can_be_read_every_cause_is_named(
     done = play.run(*command.split())
     assert done.returncode == 2
     assert ".env:1: TAG=$(x) is more than one value" in done.stderr
-    assert 'b.yml:2: "tag" stands twice' in done.stderr
+    assert 'b.yml:2: "tag" is written twice: b.yml:1 and b.yml:2' in done.stderr

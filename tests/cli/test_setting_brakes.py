@@ -220,3 +220,49 @@ def test_a_place_is_freed_by_hand_only_when_no_one_uses_it(folder: Path) -> None
     assert forced.returncode == 0
     assert "no claims" in tidegate(folder, "get", "claims").stderr
     assert "its rollout is gone" in tidegate(folder, "journal", "show", "-p", "brakes").stdout
+
+
+@pytest.mark.parametrize(
+    "options, words",
+    [
+        ("--from 2999-12-20T17:00 --to 2999-12-21T17:00Z", "with --time-zone, or"),
+        ("--from 2999-12-20T17:00Z --to 2999-12-19T17:00Z", "--to: not after --from"),
+        (
+            "--from 2999-12-20T17:00 --to 2999-12-21T17:00 --time-zone Europe/Berlyn",
+            '--time-zone: no time zone "Europe/Berlyn"',
+        ),
+        (
+            "--from 2999-12-20T17:00+01:00 --to 2999-12-21T17:00+01:00 --rrule FREQ=WEEKLY",
+            "--time-zone: missing",
+        ),
+        ("--from 2999-12-20T17:00Z --to 2999-12-21T17:00Z --rrule often", "--rrule: "),
+        ("--to 2999-12-21T17:00Z", "--from: missing"),
+    ],
+)
+def test_a_mistake_in_an_option_names_the_option(folder: Path, options: str, words: str) -> None:
+    done = tidegate(folder, "freeze", "add", "x", "--everything", "--reason", "r", *options.split())
+    assert done.returncode == 2
+    assert words in done.stderr
+    assert "timeZone" not in done.stderr
+
+
+def test_a_freeze_takes_times_without_seconds(folder: Path) -> None:
+    times = ("--from", "2999-12-20T17:00Z", "--to", "2999-12-21T17:00+01:00")
+    done = tidegate(folder, "freeze", "add", "x", "--everything", "--reason", "r", *times)
+    assert done.returncode == 0, done.stderr
+    (found,) = json.loads(tidegate(folder, "get", "freezes", "-o", "json").stdout)["items"]
+    assert "2999-12-20T17:00:00Z" in json.dumps(found)
+
+
+def test_an_abort_takes_back_a_retry_that_no_worker_has_seen(folder: Path) -> None:
+    """The last request wins: it was said to be aborted, and began again."""
+    assert tidegate(folder, "retry", PARTITION, "--yes").returncode == 0
+    assert tidegate(folder, "abort", PARTITION, "--yes").returncode == 0
+    (item,) = json.loads(tidegate(folder, "get", "rollouts", "-o", "json").stdout)["items"]
+    assert item["summary"] == "Aborted"
+    said = tidegate(folder, "status").stdout
+    assert "Action required: 1 aborted rollout" in said
+    assert "failure" not in said
+    again = tidegate(folder, "abort", PARTITION, "--yes")
+    assert again.returncode == 2
+    assert f"{PARTITION}: is aborted already; `tidegate retry {PARTITION}`" in again.stderr

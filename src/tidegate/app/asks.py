@@ -8,12 +8,13 @@ from collections.abc import Iterator
 import msgspec
 from msgspec import field
 
-from tidegate.app.consequence import AskConsequence, consequence
+from tidegate.app.consequence import AskConsequence, difference
 from tidegate.app.journals import Decision, Journals
+from tidegate.app.phase import meaningless
 from tidegate.app.workers import PartitionWorker
 from tidegate.explain.view import PartitionView
 from tidegate.journal.chain import JournalNote
-from tidegate.journal.facts import Asked, Verb
+from tidegate.journal.facts import WITHDRAWS_RETRY, Asked, Verb
 from tidegate.model.document import Document
 from tidegate.model.errors import NotFoundError, UserError
 from tidegate.model.problem import Problem, nearest_or_all
@@ -78,6 +79,7 @@ def prepare(
     _check(asked, view, one)
     version = view.version if asked.verb in _ANSWERS and not asked.standing else None
     fact = Asked(
+        v=WITHDRAWS_RETRY if asked.verb is Verb.ABORT else 1,
         verb=asked.verb,
         groups=asked.groups,
         gates=asked.gates,
@@ -88,7 +90,10 @@ def prepare(
     if why := one.rules.asked(fact, view):
         raise UserError((Problem(one.partition, why),))
     expires_at, states = asked.expires_at, view.states()
-    follows = consequence(journals, one, fact, actor)
+    then = journals.supposing(one, fact, actor)
+    if problem := meaningless(fact, view, then is not None and then.rows != one.rows):
+        raise UserError((problem,))
+    follows = AskConsequence() if then is None else difference(view, then.view)
     report = AskReport(
         rollout=one.partition,
         verb=asked.verb.value,

@@ -5,9 +5,7 @@ from collections.abc import Iterable
 
 from msgspec import field
 
-from tidegate.app.journals import Decision, Journals
 from tidegate.explain.view import PartitionView, TargetRow
-from tidegate.journal.facts import Asked
 from tidegate.model.document import Part
 
 # How an option says that it leads back.
@@ -40,12 +38,6 @@ class PartitionRelease(Part, frozen=True, kw_only=True):
     waiting: int
     # What starts, goes back or begins again as soon as a worker acts.
     leads_to: AskConsequence
-
-
-def consequence(journals: Journals, one: Decision, fact: Asked, actor: str) -> AskConsequence:
-    """What a request leads to, by the rules of its kind."""
-    then = journals.supposing(one, fact, actor)
-    return AskConsequence() if then is None else difference(one.view, then.view)
 
 
 def difference(before: PartitionView, after: PartitionView) -> AskConsequence:

@@ -17,6 +17,7 @@ from tidegate.app.documents import (
 )
 from tidegate.app.journals import Decision, Journals
 from tidegate.app.lookup import target_of
+from tidegate.app.tally import needs_of
 from tidegate.app.when import expected_in
 from tidegate.app.workers import PartitionWorker, standbys
 from tidegate.explain.view import PartitionView
@@ -44,14 +45,10 @@ def status(journals: Journals) -> StatusReport:
     holds: set[str] = set()
     workers: list[PartitionWorker] = []
     for one in journals.all():
-        view = one.view
         workers.append(one.worker)
         kinds.setdefault(one.kind, Counter()).update(one.counts)
-        needs["approvals"] += len(view.needs.approvals)
-        needs["failures"] += len(view.needs.failures)
+        needs.update(what for what, _ in needs_of(one.view))
         holds |= one.holds
-        if view.needs.mistakes:
-            needs["mistakes in labels"] += len(view.needs.mistakes)
         if one.worker.broken:
             needs[BROKEN] += 1
         if one.worker.leader is not None and one.worker.stale:

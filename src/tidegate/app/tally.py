@@ -1,6 +1,7 @@
 """What targets do, in a word each: they move, wait, are held or stopped, are done or failed."""
 
 from collections import Counter
+from collections.abc import Iterator
 
 from tidegate.explain.view import PartitionView, TargetRow
 from tidegate.model.reason import Gate, Outcome
@@ -13,6 +14,9 @@ DONE = ("Done", "Ignored", "Joined later", "Pinned")
 _BRAKES = frozenset((Gate.HOLD, Gate.FREEZE, Gate.BLOCK, Gate.PIN))
 # What `pause` and `abort` shut is stopped, and not held.
 _STOPS = frozenset((Gate.RUNNING,))
+# Targets that did not fail, and do not change before a person settles why.
+UNCHANGEABLE = "targets that cannot be changed"
+MISTAKES = "mistakes in labels"
 
 
 def target_counts(view: PartitionView, *, moves: bool) -> Counter[str]:
@@ -40,6 +44,24 @@ def has_failed(row: TargetRow) -> bool:
     A failure is returned in the round that finds it: else it would be seen for no time at all.
     """
     return row.state in FAILED or row.returned
+
+
+def needs_of(view: PartitionView) -> Iterator[tuple[str, str]]:
+    """What only a person can do, in words, and the gate, target or partition it is about.
+
+    A failure is a target that the counts have under failed, so that both say the same.
+    """
+    needs = view.needs
+    failed = [each.name for each in view.targets if has_failed(each)]
+    over = view.partition in needs.failures
+    yield from (("approvals", each) for each in needs.approvals)
+    yield from (("failures", each) for each in failed if over or each in needs.failures)
+    if over and (not failed or view.summary == "Aborted"):
+        yield f"{view.summary.lower()} rollouts", view.partition
+    for each in needs.failures:
+        if each not in failed and each != view.partition:
+            yield UNCHANGEABLE, each
+    yield from ((MISTAKES, each) for each in needs.mistakes)
 
 
 def is_held(row: TargetRow) -> bool:

@@ -16,7 +16,7 @@ from tidegate.edit.place import (
     YamlPlace,
     parse_path,
 )
-from tidegate.edit.tree import Node
+from tidegate.edit.tree import Node, written_twice
 from tidegate.model.errors import UserError
 from tidegate.model.problem import Problem, nearest_or_all, shown
 
@@ -124,8 +124,8 @@ class _Search:
     def _field(self, node: Node, name: str) -> list[int]:
         same = [at for at, key in enumerate(node.keys) if key.value == name]
         if len(same) > 1:
-            what = f"{shown(name)} stands twice"
-            self.refused.append(self._at(node.keys[same[1]], what, "keep one of them"))
+            first, second = (node.keys[at] for at in same[:2])
+            self.refused.append(written_twice(self._name, first, second))
             return []
         if same:
             return same

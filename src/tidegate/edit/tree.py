@@ -17,7 +17,7 @@ from yaml._yaml import CParser
 from tidegate.documents.strict_yaml import meaning
 from tidegate.documents.yaml_bounds import DEPTH_MAX
 from tidegate.model.errors import UserError
-from tidegate.model.problem import Problem
+from tidegate.model.problem import Problem, shown
 
 Scalar = str | int | bool | None
 # Data that an edit may add: scalars in objects and lists.
@@ -240,3 +240,10 @@ def lines_end(text: str, node: Node) -> int:
     body = text[header : last.end]
     kept = body.rstrip(" \t\r\n\x85\u2028\u2029")
     return line_end(text, header + len(kept)) if kept else header
+
+
+def written_twice(name: str, first: Node, second: Node) -> Problem:
+    """That a key has two values in one mapping of a file: which of them is read differs."""
+    places = f"{name}:{first.line} and {name}:{second.line}"
+    what = f"{shown(second.value)} is written twice: {places}"
+    return Problem(f"{name}:{second.line}", what, "keep one of them")

@@ -42,6 +42,10 @@ class Verb(enum.Enum):
     RETRY_FAILED = "retryFailed"
 
 
+# From this version on, an abort withdraws a retry that has not begun.
+WITHDRAWS_RETRY = 2
+
+
 class Asked(Fact, frozen=True, tag="asked", kw_only=True, omit_defaults=True):
     """What a person did, and why."""
 

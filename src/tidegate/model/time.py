@@ -32,7 +32,8 @@ DURATION_MAX = Duration(2**63 - 1)
 
 _PART = re.compile(r"([0-9]*)(?:(\.)([0-9]*))?([^0-9.]*)")
 _RFC3339 = re.compile(
-    r"(\d{4}-\d\d-\d\d)[Tt](\d\d:\d\d:\d\d)(?:\.(\d{1,9})\d*)?([Zz]|[+-]\d\d:\d\d)", re.ASCII
+    r"(\d{4}-\d\d-\d\d)[Tt](\d\d:\d\d)(:\d\d(?:\.(\d{1,9})\d*)?)?([Zz]|[+-]\d\d:\d\d)",
+    re.ASCII,
 )
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 # Go's durations have no days, but journals span days.
@@ -104,14 +105,14 @@ def format_age(duration: int) -> str:
 
 @lru_cache(maxsize=4096)
 def parse_instant(text: str) -> Instant:
-    """Read an RFC 3339 time; ValueError says what is wrong with it."""
+    """Read an RFC 3339 time; seconds may be left out. ValueError says what is wrong with it."""
     match = _RFC3339.fullmatch(text)
     if match is None:
         raise ValueError("not an RFC 3339 time")
-    day, clock, fraction, zone = match.groups()
+    day, clock, seconds, fraction, zone = match.groups()
     zone = "+00:00" if zone in "Zz" else zone
     try:
-        moment = datetime.fromisoformat(f"{day}T{clock}{zone}")
+        moment = datetime.fromisoformat(f"{day}T{clock}{(seconds or ':00')[:3]}{zone}")
     except ValueError as error:
         raise ValueError(f"not a time: {error}") from None
     since = moment - _EPOCH

@@ -7,6 +7,7 @@ import msgspec
 
 from tidegate.app.cells import CellMap
 from tidegate.app.journals import Decision, Journals
+from tidegate.app.tally import MISTAKES, UNCHANGEABLE, needs_of
 from tidegate.app.workers import trouble_lines
 from tidegate.page.words import FILLED, LOOKS, WORDS
 
@@ -186,20 +187,28 @@ def wanted_cells(cells: CellMap, query: FleetQuery) -> Iterator[bool]:
         yield query.matches(texts[index] + name, cells.kinds[index].look)
 
 
+# What is said of each thing that only a person can do; of any other, that a rollout ended.
+_NEEDS = {
+    "approvals": "approve_needed",
+    "failures": "failure",
+    UNCHANGEABLE: "unchangeable",
+    MISTAKES: "mistake",
+}
+
+
+def _words(what: str) -> str:
+    return WORDS[_NEEDS.get(what, "over")]
+
+
 def _needs(every: Iterable[Decision]) -> tuple[list[Need], int]:
     found, more = list[Need](), 0
     for one in every:
-        needs, known = one.view.needs, {each.name for each in one.view.targets}
+        known = {each.name for each in one.view.targets}
         some = [
-            *(
-                Need(one.partition, each, each if each in known else "", WORDS["failure"])
-                for each in needs.failures
-            ),
-            *(Need(one.partition, each, "", WORDS["approve_needed"]) for each in needs.approvals),
-            *(
-                Need(one.partition, each, each if each in known else "", WORDS["mistake"])
-                for each in needs.mistakes
-            ),
+            Need(
+                one.partition, name, name if name in known else "", WORDS[_NEEDS.get(what, "over")]
+            )
+            for what, name in needs_of(one.view)
         ]
         found += some[:NEEDS_SHOWN]
         more += max(0, len(some) - NEEDS_SHOWN)

@@ -10,11 +10,13 @@ from tidegate.access.roles import Caller, Right
 from tidegate.app.documents import RolloutDates, TargetDoc, TargetParts
 from tidegate.app.journal.entries import EntryRow
 from tidegate.app.journals import Decision, Journals
+from tidegate.app.phase import meaningless
 from tidegate.app.tally import has_failed
 from tidegate.app.when import dates_of
 from tidegate.app.workers import trouble_lines
 from tidegate.explain.pace import DatePace
 from tidegate.explain.view import TargetRow
+from tidegate.journal.facts import Asked, Verb
 from tidegate.journal.selection import EntryFilter
 from tidegate.model.document import fields_of
 from tidegate.model.time import SECOND, Instant
@@ -164,7 +166,8 @@ def _offers(caller: Caller, one: Decision) -> Iterator[ActButton]:
     if one.view.needs.failures:
         yield made("retry", "Retry what failed…", "failed=1")
     yield made("retry", "Retry all…")
-    yield made("abort", "Abort…")
+    if meaningless(Asked(verb=Verb.ABORT), one.view) is None:
+        yield made("abort", "Abort…")
 
 
 def _lane(caller: Caller, one: Decision, lane: GroupLane, rows: list[TargetRow]) -> RolloutLane:

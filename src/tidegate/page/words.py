@@ -79,6 +79,8 @@ WORDS = {
     "approve_needed": "waits for an approval",
     "failure": "failed",
     "mistake": "has a mistake in its labels",
+    "unchangeable": "cannot be changed",
+    "over": "has ended before it was done",
     "close": "Close",
     "copy": "Copy",
     "copied": "Copied",

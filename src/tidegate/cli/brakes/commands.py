@@ -17,6 +17,7 @@ from tidegate.cli.brakes.options import (
     add,
     agreed_to,
     end_of,
+    fields_as_options,
     lift,
     request_of,
     said_options,
@@ -133,7 +134,8 @@ def add_freeze(name: str, expires: str | None, **rest: Any) -> None:
     )
     ends = end_of(_EXPIRES, expires)
     request = request_of("freeze", name, scope_of(rest), rest, expires_at=ends, times=times)
-    add(rest["place"], request, yes=rest["yes"], creates=rest["creates"])
+    with fields_as_options():
+        add(rest["place"], request, yes=rest["yes"], creates=rest["creates"])
 
 
 @click.command(

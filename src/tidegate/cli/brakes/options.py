@@ -1,6 +1,7 @@
 """What the commands that set brakes share: options, the question before, and the answer."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import click
@@ -16,6 +17,8 @@ from tidegate.cli.live import confirmed, create_option, whoami
 from tidegate.cli.moment import ahead
 from tidegate.cli.render.worker_text import tell_unattended
 from tidegate.documents.scope_doc import parse_selector
+from tidegate.model.errors import UserError
+from tidegate.model.problem import Problem
 from tidegate.model.target import bare
 from tidegate.model.time import Instant
 from tidegate.wiring import clock
@@ -89,6 +92,43 @@ def request_of(
 def end_of(option: str, expires: str | None) -> Instant | None:
     """When a brake ends, as an option says; None: when it is lifted."""
     return ahead(option, expires, clock().now()) if expires else None
+
+
+# The options of the fields that a freeze has in files.
+_TIMES = {each: f"--{each}" for each in ("from", "to", "rrule", "ics")} | {
+    "timeZone": "--time-zone"
+}
+
+
+@contextmanager
+def fields_as_options() -> Iterator[None]:
+    """Problems of a freeze name the options that it was written with, and not the fields."""
+    try:
+        yield
+    except UserError as error:
+        if type(error) is not UserError:  # no journal, no such brake: not about a field
+            raise
+        raise UserError(
+            tuple(
+                Problem(
+                    _TIMES.get(each.path, each.path),
+                    _optioned(each.message),
+                    each.remedy.replace("a timeZone", "--time-zone"),
+                )
+                for each in error.problems
+            ),
+            error.where,
+        ) from None
+
+
+def _optioned(message: str) -> str:
+    """A message that names fields: "not after from", "from, ics cannot be combined"."""
+    if message == "not after from":
+        return "not after --from"
+    fields, cannot, rest = message.partition(" cannot be combined")
+    if not cannot:
+        return message
+    return ", ".join(_TIMES.get(each, each) for each in fields.split(", ")) + cannot + rest
 
 
 def add(place: AnswerPlace, request: BrakeRequest, *, yes: bool, creates: bool) -> None:

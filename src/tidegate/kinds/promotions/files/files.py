@@ -6,11 +6,10 @@ import msgspec
 
 from tidegate.edit.edit import read_original
 from tidegate.edit.edits import Original
-from tidegate.edit.tree import Node, documents, walk
+from tidegate.edit.tree import Node, documents, walk, written_twice
 from tidegate.git.port import Contents
 from tidegate.kinds.promotions.files.patterns import matches
 from tidegate.model.errors import UserError
-from tidegate.model.problem import Problem, shown
 
 # Where references between files of a bundle begin, if there is such a folder.
 DATA = "data/"
@@ -120,14 +119,12 @@ class Files:
 
 
 def _unambiguous(path: str, roots: list[Node]) -> list[Node]:
-    """The same documents; UserError if a key stands twice: which of the values is read differs."""
+    """The same documents; UserError if a key is written twice: which value is read differs."""
     for root in roots:
         for node in walk(root):
-            seen: set[str] = set()
+            seen: dict[str, Node] = {}
             for key in (each for each in node.keys if each.kind == "scalar"):
                 if key.value in seen:
-                    what = f"{shown(key.value)} stands twice"
-                    problem = Problem(f"{path}:{key.line}", what, "keep one of them")
-                    raise UserError((problem,))
-                seen.add(key.value)
+                    raise UserError((written_twice(path, seen[key.value], key),))
+                seen[key.value] = key
     return roots

@@ -18,7 +18,17 @@ from tidegate.gates.pin import Pin
 from tidegate.gates.scope import Scope
 from tidegate.journal.answers import answered
 from tidegate.journal.fact import Fact
-from tidegate.journal.facts import Acted, Asked, Bound, Folded, Mode, TaskOutcome, Told, Verb
+from tidegate.journal.facts import (
+    WITHDRAWS_RETRY,
+    Acted,
+    Asked,
+    Bound,
+    Folded,
+    Mode,
+    TaskOutcome,
+    Told,
+    Verb,
+)
 from tidegate.kinds.rollouts.core.journal.facts import (
     Decided,
     RolloutDeclared,
@@ -227,13 +237,21 @@ def _retry(rollout: Rollout, fact: Asked) -> Rollout:
     return replace(rollout, retry_groups={**known, **mine})
 
 
+def _abort(rollout: Rollout, fact: Asked) -> Rollout:
+    """The last request wins: a retry that has not begun is withdrawn, and all is as before it."""
+    if fact.v < WITHDRAWS_RETRY:  # old journals fold to what was decided then
+        return replace(rollout, aborted=True)
+    aborted = rollout.aborted or not rollout.completed
+    return replace(rollout, aborted=aborted, retry=Retry.NOTHING, retry_groups={})
+
+
 _ASKED: dict[Verb, Callable[[Rollout, Asked], Rollout]] = {
     Verb.APPROVE: _approve,
     Verb.REJECT: _revoke,  # a group has no quorum: a no takes the yes away
     Verb.REVOKE: _revoke,
     Verb.PAUSE: lambda rollout, _: replace(rollout, paused=True),
     Verb.RESUME: lambda rollout, _: replace(rollout, paused=False),
-    Verb.ABORT: lambda rollout, _: replace(rollout, aborted=True),
+    Verb.ABORT: _abort,
     Verb.RETRY: _retry,
     Verb.RETRY_FAILED: _retry,
 }
