@@ -19,6 +19,7 @@ from tidegate.journal.facts import Verb
 from tidegate.kind_table import rules_of
 from tidegate.machine.system_clock import SystemClock
 from tidegate.model.errors import OutsideError
+from tidegate.model.time import SECOND, Duration
 
 
 class Reader:
@@ -128,6 +129,26 @@ def test_a_question_with_watch_is_a_stream(
         ask(service, Verb.PAUSE)
         assert (await one.event())["event"] == "entry"
         assert (await every.event())["event"] == "changed"
+
+    run(service, monkeypatch, story)
+
+
+def test_a_page_is_told_that_a_worker_came_and_fell_silent(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No entry says so: without it, a page that only follows entries would show a dead worker."""
+    client = service.client()
+
+    async def story() -> None:
+        reader = Reader(service, client)
+        assert await reader.open("/changes") == 200
+        assert (await reader.event())["event"] == "reset"
+        now = SystemClock().now()
+        lease = service.archive.lease(PARTITION, "w", now, Duration(3600 * SECOND))
+        assert lease is not None
+        assert json.loads((await reader.event())["data"])["rollout"] == PARTITION
+        service.archive.release(lease)
+        assert json.loads((await reader.event())["data"])["rollout"] == PARTITION
 
     run(service, monkeypatch, story)
 

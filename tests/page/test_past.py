@@ -20,6 +20,15 @@ SCREENS = (
     f"/rollout/{PARTITION}?{AT}",
     f"/why/{PARTITION}?target=prod-1&{AT}",
     f"/?rollout={PARTITION}&target=prod-1&{AT}",
+    f"/when/{PARTITION}?{AT}",
+    f"/upgrades?{AT}",
+    f"/integrations?{AT}",
+    f"/promotions?{AT}",
+    f"/policies?{AT}",
+    f"/brakes?{AT}",
+    f"/changes?{AT}",
+    f"/journal?rollout={PARTITION}&{AT}",
+    f"/entry/1/{PARTITION}?{AT}",
 )
 
 
@@ -44,6 +53,31 @@ def test_a_screen_of_the_past_says_so_and_has_no_button_that_acts(
     now = reader.get(unescape(back[1]))
     assert now.status == 200
     assert "This is the past" not in now.text
+
+
+@pytest.mark.parametrize("screen", SCREENS)
+def test_every_link_of_a_screen_stays_at_the_moment(screen: str, reader: Reader) -> None:
+    """From each screen to each other; the product's name, tokens and the way back lead to now."""
+    found = reader.get(screen).text
+    links = {unescape(each) for each in re.findall(r'<a[^>]* href="(/[^"]*)"', found)}
+    left = {each for each in links if "at=" not in each}
+    back = re.search(r'id="back-to-now" href="([^"]*)"', found)
+    assert back
+    assert left <= {"/", "/tokens", unescape(back[1])}
+    fields = re.findall(r'<form[^>]*method="get"[^>]*>.*?</form>', found, re.DOTALL)
+    assert all('name="at"' in each for each in fields)
+
+
+def test_the_journal_and_brakes_of_a_moment_end_there(service: PageService, reader: Reader) -> None:
+    at = service.archive.head(PARTITION).seq
+    hold = {"reason": "incident 42", "scope": {"everything": True}}
+    assert service.client().post("/hold/inc-42", hold).status == 200
+    for screen in ("/brakes", "/journal", "/changes"):
+        assert "incident 42" in reader.get(screen).text
+        assert "incident 42" not in reader.get(f"{screen}?at={at}/{PARTITION}").text
+    first = unescape(reader.get(f"/journal?rollout={PARTITION}&at=1/{PARTITION}").text)
+    assert f"/entry/1/{PARTITION}" in first
+    assert f"/entry/2/{PARTITION}" not in first
 
 
 def test_links_stay_at_the_moment(reader: Reader) -> None:

@@ -106,6 +106,34 @@ def test_a_film_plays_from_decision_to_decision_and_stops(visit: Callable[..., V
     until(lambda: second(one) == end, "one change ahead")
 
 
+def test_less_motion_is_one_change_a_press(visit: Callable[..., Visitor]) -> None:
+    """A reader who asked for less motion gets no film, and every change of it."""
+    one = visit(reduced_motion="reduce")
+    one.open(f"/rollout/{DEMO}?at=1/{DEMO}")
+    one.page.wait_for_selector("#play")
+    begun = one.page.url
+    one.page.click("#play")
+    until(lambda: one.page.url != begun, "one change ahead")
+    assert one.page.get_attribute("#play", "aria-pressed") == "false"
+
+
+def test_the_moment_of_the_slider_goes_along_to_other_screens(
+    visit: Callable[..., Visitor],
+) -> None:
+    """From the fleet to the brakes, by the navigation, after the slider was moved."""
+    one = visit()
+    one.page.click("text=Look back…")
+    one.page.wait_for_selector("#slider")
+    end = second(one)
+    one.page.focus("#slider")
+    one.page.keyboard.press("Home")
+    until(lambda: second(one) < end, "the first moment is shown")
+    shown = second(one)
+    one.page.click("#screens a:text('Brakes')")
+    one.page.wait_for_selector("#brake-lists")
+    assert second(one) == shown
+
+
 def test_why_of_then_is_asked_by_a_click(visit: Callable[..., Visitor]) -> None:
     """The panel says what the command says with the same --at."""
     one = visit()

@@ -39,7 +39,10 @@ _HEADERS = [
 
 
 class Changed(Part, frozen=True, kw_only=True):
-    """A partition has new entries, up to this number; one of brakes concerns all."""
+    """A partition has new entries, up to this number, or its worker came or fell silent.
+
+    One of brakes concerns all.
+    """
 
     rollout: str
     seq: int
@@ -54,6 +57,8 @@ class Feed:
         self._streams: dict[object, Callable[[dict[str, int]], None]] = {}
         self._task: asyncio.Task[None] | None = None
         self._heads: dict[str, int] = {}
+        # The partitions that a worker leads: that one falls silent is no entry of a journal.
+        self._led: frozenset[str] = frozenset()
         # Set once the ends are known that changes are counted from, or at the end.
         self._begun = asyncio.Event()
         self.closed = False
@@ -97,19 +102,30 @@ class Feed:
             known = self._events[partition] = (seq, b"event: changed\ndata: " + data + b"\n\n")
         return known[1]
 
+    def _looked(self) -> tuple[dict[str, int], frozenset[str]]:
+        """The ends of all journals, and the partitions that a worker leads."""
+        archive, now = self._live.archive, self._live.now
+        led = (name for name, each in archive.leases().items() if each.runs(now))
+        return archive.heads(), frozenset(led)
+
     async def _poll(self) -> None:
         while self._streams and not self.closed:
             try:
-                heads = await self._live.turn(self._live.archive.heads)
+                heads, led = await self._live.turn(self._looked)
             except OutsideError:
                 # The journal does not answer: streams go on when it does.
                 await asyncio.sleep(POLL_S)
                 continue
             if not self._begun.is_set():
-                self._heads = heads
+                self._heads, self._led = heads, led
                 self._begun.set()
-            moved = {name: seq for name, seq in heads.items() if self._heads.get(name) != seq}
-            self._heads = heads
+            turned = led ^ self._led
+            moved = {
+                name: seq
+                for name, seq in heads.items()
+                if self._heads.get(name) != seq or name in turned
+            }
+            self._heads, self._led = heads, led
             if moved:
                 for wake in list(self._streams.values()):
                     wake(moved)

@@ -9,6 +9,7 @@ from tidegate.app.cells import CellMap
 from tidegate.app.journals import Decision, Journals
 from tidegate.app.tally import MISTAKES, UNCHANGEABLE, needs_of
 from tidegate.app.workers import trouble_lines
+from tidegate.model.time import format_instant
 from tidegate.page.words import FILLED, LOOKS, WORDS
 
 # "Needs you" lists this many things of a rollout; the others are counted.
@@ -100,6 +101,8 @@ class FleetView(msgspec.Struct, frozen=True):
     needs: tuple[Need, ...]
     more_needs: int
     troubles: tuple[str, ...]
+    # When time alone may change what is shown; empty: it does not.
+    next: str
 
 
 def fleet_view(journals: Journals, query: FleetQuery) -> FleetView:
@@ -121,7 +124,15 @@ def fleet_view(journals: Journals, query: FleetQuery) -> FleetView:
         needs=tuple(needs),
         more_needs=more,
         troubles=tuple(trouble_lines(workers, journals.now)),
+        next=next_moment(journals, shown),
     )
+
+
+def next_moment(journals: Journals, shown: Iterable[Decision]) -> str:
+    """When time alone may change one of these; empty: it does not, or the moment is not known."""
+    moments = (each.view.recheck_at for each in shown)
+    to_come = [each for each in moments if each is not None and each > journals.now]
+    return format_instant(min(to_come)) if to_come else ""
 
 
 def fleet_block(one: Decision) -> FleetBlock:

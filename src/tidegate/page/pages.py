@@ -41,6 +41,7 @@ from tidegate.page.template_set import HEADERS, html, path_part, static_answer
 from tidegate.page.token_screen import token_lines
 from tidegate.page.travel.bar import asked_moment, past_bar
 from tidegate.page.travel.changes import changes_page
+from tidegate.store.archive_port import Archive
 
 # Called with what was refused: for logs and numbers.
 Refused = Callable[[str, str, int, str], None]
@@ -78,13 +79,13 @@ class ServicePages:
             Route(f"{PATH}/{{signature}}/{{seq:int}}/{{name:path}}", self._picture),
             Route("/why/{name:path}", self._screen(self._why, past=True)),
             Route("/rollout/{name:path}", self._screen(self._rollout, past=True)),
-            Route("/when/{name:path}", self._screen(self._when, long=True)),
-            *(Route(f"/{each}", self._screen(self._kind, long=True)) for each in KINDS),
-            Route("/brakes", self._screen(self._brakes)),
-            Route("/journal", self._screen(self._journal)),
+            Route("/when/{name:path}", self._screen(self._when, long=True, past=True)),
+            *(Route(f"/{each}", self._screen(self._kind, long=True, past=True)) for each in KINDS),
+            Route("/brakes", self._screen(self._brakes, past=True)),
+            Route("/journal", self._screen(self._journal, past=True)),
             Route("/tokens", self._screen(self._tokens)),
-            Route("/changes", self._screen(self._changes, long=True)),
-            Route("/entry/{seq:int}/{name:path}", self._screen(self._entry, long=True)),
+            Route("/changes", self._screen(self._changes, long=True, past=True)),
+            Route("/entry/{seq:int}/{name:path}", self._screen(self._entry, long=True, past=True)),
             Route("/act/{verb}", self._caught(self._sheet)),
             Route("/act/{verb}", self._caught(self._confirm), methods=["POST"]),
             Route("/act/{verb}/{name:path}", self._caught(self._sheet)),
@@ -155,6 +156,10 @@ class ServicePages:
         )
         return frame(journals, caller, here, then, self._note)
 
+    def _archive(self, journals: Journals) -> Archive:
+        """The journal that a screen reads from: up to its moment, if that is of the past."""
+        return journals.then if isinstance(journals, PastJournals) else self._live.archive
+
     async def _reader(self, request: Request) -> Caller:
         caller = await self._login.caller(request)
         if why_not := refusal(caller, Right.VIEW, (), "read"):
@@ -205,10 +210,12 @@ class ServicePages:
 
     def _why(self, request: Request, caller: Caller, journals: Journals) -> Response:
         name, target = request.path_params["name"], request.query_params.get("target", "")
-        found = why(journals, name, target or None, DATED_MAX)
+        later = request.query_params.get("dates") == "later"
+        found = why(journals, name, target or None, 0 if later else DATED_MAX)
         if not isinstance(found, TargetDetails):
             return RedirectResponse(f"/rollout/{path_part(found.id)}", 303, headers=HEADERS)
         panel = _panel(journals, found)
+        panel["later"] = later and len(journals.find(found.rollout).view.targets) <= DATED_MAX
         if _is_part(request):
             return html("why_part.html", panel=panel, then=asked_moment(request))
         header = self._frame(request, caller, journals, "", found.rollout)
@@ -216,22 +223,21 @@ class ServicePages:
 
     def _rollout(self, request: Request, caller: Caller, journals: Journals) -> Response:
         name = request.path_params["name"]
-        archive = journals.then if isinstance(journals, PastJournals) else self._live.archive
-        found = rollout_page(journals, archive, caller, name)
+        found = rollout_page(journals, self._archive(journals), caller, name)
         header = self._frame(request, caller, journals, "", found.id)
         return html("rollout.html", frame=header, page=found)
 
     def _kind(self, request: Request, caller: Caller, journals: Journals) -> Response:
         kind = request.url.path.strip("/")
-        ask = RouteQuestion(journals, journals, self._live.archive, caller, "", NoQuery())
+        ask = RouteQuestion(journals, journals, self._archive(journals), caller, "", NoQuery())
         tables, notes = kind_tables(ask, kind)
         header = self._frame(request, caller, journals, kind)
         return html("kind.html", frame=header, kind=kind, tables=tables, notes=notes)
 
     def _when(self, request: Request, caller: Caller, journals: Journals) -> Response:
         name, params = request.path_params["name"], request.query_params
-        found = when_page(journals, self._live.archive, caller, name, params)
-        header = self._frame(request, caller, journals, "")
+        found = when_page(journals, self._archive(journals), caller, name, params)
+        header = self._frame(request, caller, journals, "", found.rollout)
         return html("when.html", 422 if found.error else 200, frame=header, page=found)
 
     def _brakes(self, request: Request, caller: Caller, journals: Journals) -> Response:
@@ -262,7 +268,7 @@ class ServicePages:
             target=params.get("target", ""),
             gate=params.get("gate", ""),
         )
-        rows = newest_entries(self._live.archive, journals, wanted, params.get("rollout", ""))
+        rows = newest_entries(self._archive(journals), journals, wanted, params.get("rollout", ""))
         return html(
             "journal.html",
             frame=self._frame(request, caller, journals, "journal"),
@@ -273,13 +279,13 @@ class ServicePages:
         )
 
     def _changes(self, request: Request, caller: Caller, journals: Journals) -> Response:
-        found = changes_page(request, journals, self._live.archive)
-        header = frame(journals, caller, "changes")
+        found = changes_page(request, journals, self._archive(journals))
+        header = self._frame(request, caller, journals, "changes")
         return html("changes.html", frame=header, page=found, names=journals.names())
 
     def _entry(self, request: Request, caller: Caller, journals: Journals) -> Response:
         params = request.path_params
-        found = entry_page(self._live.archive, journals, params["name"], params["seq"])
+        found = entry_page(self._archive(journals), journals, params["name"], params["seq"])
         return html(
             "entry.html", frame=self._frame(request, caller, journals, "journal"), page=found
         )
@@ -373,6 +379,8 @@ def _panel(journals: Journals, found: TargetDetails) -> dict[str, Any]:
         "lines": lines,
         "options": options,
         "head": lines[0].replace("  ", " · "),
+        # Whether dates are asked for next: they take longer than the rest.
+        "later": False,
     }
 
 

@@ -20,7 +20,7 @@ from tidegate.journal.facts import Asked, Verb
 from tidegate.journal.selection import EntryFilter
 from tidegate.model.document import fields_of
 from tidegate.model.time import SECOND, Instant
-from tidegate.page.fleet import FleetBlock, GroupLane, fleet_block
+from tidegate.page.fleet import FleetBlock, GroupLane, fleet_block, next_moment
 from tidegate.page.frame import ActButton, offer
 from tidegate.page.history import newest_entries
 from tidegate.page.words import WORDS
@@ -83,6 +83,8 @@ class RolloutPage(msgspec.Struct, frozen=True):
     stopped_by: str
     # The entry at which its film begins; empty: there is none.
     film: str
+    # When time alone may change what is shown; empty: it does not.
+    next: str
 
 
 def rollout_page(journals: Journals, archive: Archive, caller: Caller, name: str) -> RolloutPage:
@@ -113,6 +115,7 @@ def rollout_page(journals: Journals, archive: Archive, caller: Caller, name: str
         troubles=tuple(trouble_lines([one.worker], journals.now)),
         stopped_by=journals.stopped_by(one),
         film=_film(archive, one.partition),
+        next=next_moment(journals, [one]),
     )
 
 

@@ -1,6 +1,6 @@
 """When, as a picture: a bar for each target, freezes shaded, what has no date last, and why."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from html import escape
 from types import MappingProxyType
 
@@ -51,8 +51,13 @@ def gantt_picture(
     freezes: Sequence[tuple[str, Span]],
     now: Instant,
     before: Mapping[str, TargetDates] = MappingProxyType({}),
+    *,
+    link: Callable[[str], str],
 ) -> str:
-    """The rows as an SVG from now to the last date; `before`: as things are, beneath each."""
+    """The rows as an SVG from now to the last date; `before`: as things are, beneath each.
+
+    `link`: where the name of a target leads.
+    """
     shown = rows[:ROWS_SHOWN]
     dates = [parse_instant(each.done_at) for each in shown if each.done_at]
     dates += [
@@ -85,7 +90,8 @@ def gantt_picture(
     for at, row in enumerate(shown):
         y = TOP + at * HIGH
         name = row.target if len(row.target) <= _NAME_MAX else f"{row.target[:_NAME_MAX]}…"
-        body.append(f'<text x="0" y="{y + 12}">{escape(name)}</text>')
+        text = f'<text x="0" y="{y + 12}">{escape(name)}</text>'
+        body.append(f'<a href="{escape(link(row.target))}">{text}</a>')
         was = before.get(row.target)
         if was is not None and was.done_at:
             start = across(parse_instant(was.starts_at) if was.starts_at else now)
@@ -107,5 +113,5 @@ def gantt_picture(
             )
     return (
         f'<svg class="gantt" xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {high}"'
-        f' role="img" aria-labelledby="when-title">{"".join(body)}</svg>'
+        f' role="group" aria-labelledby="when-title">{"".join(body)}</svg>'
     )

@@ -1,6 +1,8 @@
 """The When screen: dates as things are, and beside them as they would be with other settings."""
 
+from functools import partial
 from typing import Any
+from urllib.parse import urlencode
 
 import msgspec
 from starlette.datastructures import QueryParams
@@ -21,6 +23,7 @@ from tidegate.kinds.upgrades.app.what_if import WhatIfReport
 from tidegate.model.errors import TidegateError
 from tidegate.model.time import Instant, parse_instant
 from tidegate.page.dates.gantt import ROWS_SHOWN, DateRow, date_rows, gantt_picture
+from tidegate.page.template_set import path_part
 from tidegate.page.words import WORDS
 from tidegate.store.archive_port import Archive
 
@@ -40,6 +43,8 @@ class WhenPage(msgspec.Struct, frozen=True, kw_only=True):
     """All that the screen shows."""
 
     rollout: str
+    # The moment of the past that its address names; empty: now.
+    then: str = ""
     kind: str
     dated: bool
     told: str = ""
@@ -70,6 +75,7 @@ def when_page(
     apply_time = params.get("applyTime", "").strip()
     page = WhenPage(
         rollout=one.partition,
+        then=params.get("at", ""),
         kind=one.kind,
         dated=False,
         fields=tuple(_fields(one, params)),
@@ -143,7 +149,7 @@ def _shown(page: WhenPage, journals: Journals, now: Instant, found: RolloutDates
         dated=True,
         rows=tuple(rows[:ROWS_SHOWN]),
         more=max(0, len(rows) - ROWS_SHOWN),
-        picture=gantt_picture(rows, spans, now) if rows else "",
+        picture=gantt_picture(rows, spans, now, link=partial(_why_address, page)) if rows else "",
         told=f"{found.apply_time}, {found.apply_time_from}",
     )
 
@@ -173,13 +179,20 @@ def _compared(
         dated=True,
         rows=tuple(rows[:ROWS_SHOWN]),
         more=max(0, len(rows) - ROWS_SHOWN),
-        picture=gantt_picture(rows, spans, now, before) if rows else "",
+        picture=gantt_picture(rows, spans, now, before, link=partial(_why_address, page))
+        if rows
+        else "",
         told=f"{made.apply_time}, {made.apply_time_from}",
         tried=end_words(made),
         shifts={each.target: shift_words(each) for each in made.items},
         before={name: _done(each) for name, each in before.items()},
         command=("tidegate", "when", page.rollout, *words),
     )
+
+
+def _why_address(page: WhenPage, target: str) -> str:
+    at = {"at": page.then} if page.then else {}
+    return f"/why/{path_part(page.rollout)}?{urlencode({'target': target, **at})}"
 
 
 def _span(text: str) -> tuple[str, Span]:

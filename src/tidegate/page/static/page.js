@@ -3,7 +3,8 @@
 (() => {
   const STALE_MS = 3000; // the stream has a line every two seconds
   const REFRESH_MS = 1000; // parts of the page, at most this often
-  const IDLE_MS = 20000; // ages and dates go on although nothing changes
+  const IDLE_MS = 3600000; // the stream says what changed, and the page when a date passes
+  const AGES_MS = 5000; // ages are counted on here
   const UNDO_MS = 60000;
   const $ = (selector, from = document) => from.querySelector(selector);
   const body = document.body;
@@ -126,7 +127,31 @@
     busy = false;
     if (!over && (changed.size || reset)) soon();
   }
-  setInterval(() => { if (fresh && performance.now() - last > IDLE_MS) soon(); }, 5000);
+  // ---- Time alone: ages are counted on, and a date that passes is a reason to read again -----------
+  let shownAt = Date.parse(body.dataset.at || ""), readAt = performance.now();
+  const moment = () => shownAt + performance.now() - readAt;
+  function age(span) {
+    let left = Math.floor(Math.max(0, span) / 1000);
+    const parts = [];
+    for (const [size, unit] of [[86400, "d"], [3600, "h"], [60, "m"], [1, "s"]]) {
+      const count = Math.floor(left / size);
+      left %= size;
+      if (count) parts.push(`${count}${unit}`);
+      else if (parts.length) break;
+    }
+    return parts.slice(0, 2).join("") || "0s";
+  }
+  function tick() {
+    if (!fresh || document.hidden || past) return;
+    const now = moment(), next = Date.parse($("#next")?.dateTime || "");
+    if (next <= now && last < readAt + next - shownAt + REFRESH_MS || performance.now() - last > IDLE_MS) soon();
+    if ($("#simulated")) return; // its time is not ours
+    for (const each of document.querySelectorAll("time[data-age]")) {
+      const span = now - Date.parse(each.dateTime), text = span >= 0 ? `${age(span)} ago` : `in ${age(-span)}`;
+      if (each.textContent !== text) each.textContent = text;
+    }
+  }
+  setInterval(tick, AGES_MS);
   async function refresh() {
     if (!$("[data-refresh]")) return;
     const asked = location.href;
@@ -143,6 +168,8 @@
       fragment.append(...document.importNode(found, true).childNodes);
       morph(part, fragment, true);
     }
+    shownAt = Date.parse(next.body.dataset.at || "");
+    readAt = performance.now();
     if (document.title !== next.title) document.title = next.title;
     body.classList.toggle("alarm", Number($('[data-look="failed"] b')?.textContent || 0) > 0);
     show(live.dataset.state, said.textContent);
@@ -231,11 +258,15 @@
     $("#top").append(kept);
     setTimeout(() => kept.remove(), UNDO_MS);
   }
+  // Why comes first: dates take the rules some tenths of a second, and are put in when they are there.
   async function openWhy(url, focus) {
-    const text = await part(url);
-    put(panel, text);
+    put(panel, await part(`${url}&dates=later`));
+    const shown = $(".why", panel);
     if (focus) $("#why-title", panel)?.focus();
-    keep({ rollout: $(".why", panel)?.dataset.rollout || "", target: $(".why", panel)?.dataset.target || "" });
+    keep({ rollout: shown?.dataset.rollout || "", target: shown?.dataset.target || "" });
+    if (!shown || !("later" in shown.dataset)) return;
+    const text = await part(url);
+    if ($(".why", panel) === shown) morph(panel, document.createRange().createContextualFragment(text), true);
   }
   function closeWhy() { panel.replaceChildren(); keep({ rollout: "", target: "" }); (map ? map.canvas : $("#main")).focus(); }
   document.addEventListener("keydown", (event) => { if (event.key === "Escape" && panel?.hasChildNodes() && !sheet.open) closeWhy(); });
@@ -367,7 +398,7 @@
             cells.push(cell);
           });
         }
-        left += wide + 36;
+        left += Math.ceil(wide) + 36;
         tall = Math.max(tall, high);
       }
       y += tall;
@@ -432,9 +463,29 @@
       pen.globalAlpha = bright ? 1 : 0.16;
       pen.fillStyle = pen.strokeStyle = this.colour[look];
       pen.lineWidth = side > 8 ? 2 : 1.2;
-      if (side < 6 && look !== "failed") for (const { x, y } of pile) pen.fillRect(x, y, side, side);
+      if (side < 6 && look !== "failed") this.runs(pile, side);
       else for (const { x, y } of pile) SHAPES[look](pen, x, y, side);
       pen.globalAlpha = 1;
+    }
+    // Squares beside each other are one rectangle of a pattern: 50,000 alike are a thousand of them.
+    runs(pile, side) {
+      const pen = this.pen, colour = pen.fillStyle, size = this.size, scale = this.scale;
+      const tile = new OffscreenCanvas(size * scale, size * scale), ink = tile.getContext("2d");
+      ink.fillStyle = colour;
+      ink.fillRect(0, 0, side * scale, side * scale);
+      const pattern = pen.createPattern(tile, "repeat");
+      for (let at = 0; at < pile.length;) {
+        const { x, y } = pile[at];
+        let end = at + 1;
+        while (end < pile.length && pile[end].y === y && pile[end].x === x + (end - at) * size) end += 1;
+        if (end - at > 3) {
+          pattern.setTransform(new DOMMatrix([1 / scale, 0, 0, 1 / scale, x, y]));
+          pen.fillStyle = pattern;
+          pen.fillRect(x, y, (end - at) * size, side);
+          pen.fillStyle = colour;
+        } else for (; at < end; at += 1) pen.fillRect(pile[at].x, y, side, side);
+        at = end;
+      }
     }
     again(cell) {
       this.pen.clearRect(cell.x - 1, cell.y - 1, this.size, this.size);

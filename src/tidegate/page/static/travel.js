@@ -64,11 +64,15 @@
     await show(next.href);
     if (playing) timer = setTimeout(frame, Math.max(0, FRAME_MS / Number(speed.value) - (performance.now() - begun)));
   }
+  // A reader who asked the system for less motion gets one change a press, and no film.
+  const calm = matchMedia("(prefers-reduced-motion: reduce)");
   play.addEventListener("click", () => {
     if (playing) { pause(); return; }
+    if (calm.matches) { if (step("next")) show(step("next").href); return; }
     label(true);
     frame();
   });
+  calm.addEventListener("change", () => { if (calm.matches) pause(); });
   document.addEventListener("visibilitychange", () => { if (document.hidden) pause(); });
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, textarea, select, dialog")) return;
