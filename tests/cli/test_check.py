@@ -18,7 +18,7 @@ from tests.folders import Folder, git
 from tests.patience import is_gone, until
 from tidegate.cli.main import cli
 from tidegate.forge.client.local import LocalForge
-from tidegate.kinds.integrations.app import check as check_app
+from tidegate.kinds.integrations.app.check import report as check_app
 from tidegate.model.errors import OutsideError, UserError
 
 Check = Callable[..., Result]

@@ -228,10 +228,13 @@ class Kubelet:
         app.router.add_get("/metrics", told)
         runner = web.AppRunner(app)
         await runner.setup()
+        # asyncio loses the socket of a server whose start is cancelled.
+        starting = asyncio.ensure_future(web.TCPSite(runner, address, METRICS_PORT).start())
         try:
-            await web.TCPSite(runner, address, METRICS_PORT).start()
+            await asyncio.shield(starting)
             await asyncio.Event().wait()
         finally:
+            await asyncio.wait([starting])
             await runner.cleanup()
 
     async def _serve_logs(self) -> web.AppRunner:
