@@ -82,6 +82,14 @@ def test_schedule_soak_and_slos_are_read(tmp_path: Path) -> None:
         (SAAS, saas_text(more="      soakDays: soon\n"), "soakDays is soon"),
         (
             SAAS,
+            saas_text().replace(
+                "namespace: {$ref: /services/payments/production.yml}",
+                "namespaceSelector: {jsonPathSelectors: {include: ['namespace[*]']}}",
+            ),
+            "a namespaceSelector is not worked out: write a target",
+        ),
+        (
+            SAAS,
             saas_text(more="    slos: [{$ref: /services/payments/none.yml}]\n"),
             "the SLO document data/services/payments/none.yml does not exist",
         ),

@@ -89,7 +89,10 @@ class PromotedTargets:
         troubles: list[str] = []
         reference = text(field(node, "namespace"), "$ref")
         if not reference:
-            troubles.append(f"{where[0]}:{node.line}: a target without a namespace of its own")
+            selects = field(node, "namespaceSelector") is not None
+            what = "a namespaceSelector is not worked out" if selects else "it has no namespace"
+            remedy = "write a target with `namespace` for each"
+            troubles.append(f"{where[0]}:{node.line}: {what}: {remedy}")
         namespace = self._follow(reference, where[0], troubles)
         cluster = self._named(namespace, "cluster", reference, troubles)
         environment = self._named(namespace, "environment", reference, troubles)
