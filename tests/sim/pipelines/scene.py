@@ -5,6 +5,7 @@ from functools import partial
 
 from msgspec.structs import replace
 
+from tests.picture_key import LINKS
 from tests.pipeline_stage import DAY, HOUR, MemoryForge, Shelf, publisher, subscriber
 from tests.pipelined import declared
 from tests.sim.pipelines.witness import PARTITION, PipelineWitness
@@ -146,7 +147,8 @@ class PipelineScene(Scene):
     def kind(self, life: Life) -> PipelineKind:
         """The pipeline."""
         reader, requests = MortalReader(life, self.shelf), MortalRequests(life, self)
-        return PipelineKind(reader, requests, life.clock, every=Duration(HOUR))
+        every = Duration(HOUR)
+        return PipelineKind(reader, requests, life.clock, every=every, pictures=LINKS)
 
     def settings(self, holder: str) -> WorkerSettings:
         """Of a worker that acts."""
