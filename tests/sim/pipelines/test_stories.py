@@ -40,11 +40,11 @@ def trusted(*_: Any) -> Any:
 
 
 MISSING = {
-    "evidence": Missing(decide, "evidence_verdicts", nothing, "is not run by"),
+    "evidence": Missing(decide, "evidence_verdicts", nothing, "is not run by", 6),
     "soak": Missing(decide, "soak_verdicts", soaked, "has not soaked"),
-    "quarantine": Missing(decide, "quarantine_verdict", clean, "failed elsewhere"),
+    "quarantine": Missing(decide, "quarantine_verdict", clean, "failed elsewhere", 2),
     "trust": Missing(decide, "trust_verdict", trusted, "no person approved it"),
-    "hold": Missing(BrakeBook, "read", lambda *_: Brakes(), "although everything is held"),
+    "hold": Missing(BrakeBook, "read", lambda *_: Brakes(), "although everything is held", 2),
 }
 
 

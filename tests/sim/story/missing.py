@@ -1,7 +1,7 @@
 """A witness is shown able to see: with one rule missing, some story fails in words that say which.
 
-The faults are planted one at a time, each where a rule is. `first` is the first seed whose story
-found it when it was planted; later seeds are tried, too, since another change may move it.
+The faults are planted one at a time, each where a rule is. `first` is a seed whose story found it,
+and soon, when it was planted; later seeds are tried, too, since another change may move it.
 """
 
 import re
