@@ -51,10 +51,10 @@ def test_everything_that_was_asked_for_is_in_it() -> None:
         "### `web-e2e` + `web-stage`",
         f"| `ants` | `data/ants.yml` | `aaaaaaa` | `{NEW}` |",
         f"| `bees` | `data/bees.yml` | `aaaaaaa` | `{NEW}` |",
-        f"[aaaaaaa … bbbbbbb]({URL}/compare/{OLD}...{NEW})",
+        f"Compare [aaaaaaa … bbbbbbb]({URL}/compare/{OLD}...{NEW})",
         "- @bob",
         f"  - `c0ffee0` <code>{subject} &#123;&#125; &#45;&#45;&#62;</code>",
-        "Soak: `every publisher has run bbbbbbb for 2d without a break`",
+        "Soak of `ants and 1 more`: `every publisher has run bbbbbbb for 2d without a break`",
         "<details><summary>Why now: ants and 1 more</summary>",
         "- ✓ order: `2 publishers deployed bbbbbbb`",
         "**`prod`**: 2 shards on `one`",
@@ -93,3 +93,9 @@ def test_a_configuration_is_named_and_is_no_step_between_versions() -> None:
     assert f"| `aaaaaaa` | `{OLD}`, configured as `saas-web 0123abcd` |" in text
     assert "compare" not in text
     assert "could not be read" not in text
+
+
+def test_a_new_request_repeats_nothing_about_itself() -> None:
+    """Why it holds just these is said of a half of a batch alone."""
+    found = description(replace(FACTS, opened=verdict(RequestReason.RequestNew, 1)))
+    assert "It is offered" not in found

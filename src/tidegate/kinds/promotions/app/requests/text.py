@@ -17,6 +17,7 @@ from tidegate.kinds.promotions.app.proposal_text import LINES_MAX, author_lines,
 from tidegate.kinds.promotions.core.authors import authors_of
 from tidegate.kinds.promotions.core.model import compare_link
 from tidegate.kinds.promotions.core.requests.model import ChannelPromotion, SubscriberChange
+from tidegate.kinds.promotions.core.requests.reasons import RequestReason
 from tidegate.model.counted import counted
 from tidegate.model.reason import Gate
 from tidegate.model.verdict import Verdict
@@ -75,9 +76,10 @@ def closing_comment(verdict: Verdict) -> str:
 
 def _lines(facts: RequestFacts) -> Iterator[str]:
     count = counted(len(facts.promotions), "promotion")
-    yield f"{count} of the pipeline {code(facts.pipeline)}, by the evidence of its channels."
+    shown = "the version that all publishers of its channels run well"
+    yield f"{count} of the pipeline {code(facts.pipeline)}, each to {shown}."
     yield ""
-    if facts.opened is not None:
+    if facts.opened is not None and facts.opened.reason is RequestReason.RequestHalved:
         yield f"It is {sentence(facts.opened)}."
         yield ""
     yield from image(facts.picture, "the pipeline when this was offered")
@@ -120,7 +122,7 @@ def _step_lines(facts: RequestFacts, step: VersionStep) -> Iterator[str]:
     url, old, new = step
     shown = f"{old[:SHORT]} … {new[:SHORT]}"
     link = compare_link(url, old, new)
-    yield f"[{shown}]({link})" if link else code(shown)
+    yield f"Compare [{shown}]({link})" if link else code(shown)
     yield ""
     commits = facts.commits.get(step)
     if commits is None:
@@ -139,7 +141,7 @@ def _why_lines(facts: RequestFacts, promotion: ChannelPromotion) -> Iterator[str
     for verdicts, names in alike.items():
         for one in verdicts:
             if one.gate is Gate.SOAK:
-                yield f"Soak: {code(sentence(one))}"
+                yield f"Soak of {code(_named(names))}: {code(sentence(one))}"
                 yield ""
         yield from folded(f"Why now: {_named(names)}", _said(verdicts))
         yield ""
