@@ -8,6 +8,7 @@ STATES    ?= 20000
 LOOPS     ?= 1200
 UPGRADES  ?= 20
 SHARDS    ?= 40
+PIPELINES ?= 40
 LOCK_ARGS ?=
 
 BIN   := $(VENV)/bin
@@ -35,7 +36,7 @@ make check   formatting, lint, types, layers
 make bench   how fast it decides                       ARGS=...
 make e2e     end to end with the real parts            ARGS=...
 make image   the container image, into build/image (as root, on Debian and its kin)
-make sim     seeded simulation, all laws at full size  SEEDS=$(SEEDS) STATES=$(STATES) LOOPS=$(LOOPS) UPGRADES=$(UPGRADES) SHARDS=$(SHARDS)
+make sim     seeded simulation, all laws at full size  SEEDS=$(SEEDS) STATES=$(STATES) LOOPS=$(LOOPS) UPGRADES=$(UPGRADES) SHARDS=$(SHARDS) PIPELINES=$(PIPELINES)
 make fuzz    100,000 hostile documents through every reader of input, some 40 minutes
 make docs    regenerate the reference pages
 make lock    pin and hash the requirements again       LOCK_ARGS=--upgrade
@@ -126,7 +127,7 @@ LARGE := tests/property tests/sim tests/kills tests/engine/test_crashes.py \
 
 sim: $(READY)
 	$(BIN)/python -m tests.sim --seeds $(SEEDS) --states $(STATES) --loops $(LOOPS) \
-	    --upgrades $(UPGRADES) --shards $(SHARDS) $(ARGS)
+	    --upgrades $(UPGRADES) --shards $(SHARDS) --pipelines $(PIPELINES) $(ARGS)
 	TIDEGATE_TESTS=full $(PYTEST) $(LARGE)
 
 fuzz: $(READY)

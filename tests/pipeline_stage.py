@@ -57,7 +57,7 @@ from tidegate.kinds.promotions.core.requests.record import (
     declined_requests,
     failed_batches,
 )
-from tidegate.model.errors import OutsideError
+from tidegate.model.errors import OutsideError, StaleError
 from tidegate.model.time import SECOND, Duration, Instant
 from tidegate.store.client.memory import MemoryStore
 
@@ -200,6 +200,8 @@ class MemoryForge(PipelineRequests):
             raise OutsideError("the forge does not answer")
         self.acts.append(act.verb.value)
         pipeline = world.reading.pipeline.name
+        if act.number is not None and self.kept[act.number].request.foreign:
+            raise StaleError(f"!{act.number} has work of others, and is left")
         if act.verb is RequestVerb.CLOSE:
             kept = self.kept[act.number or 0]
             kept.open = False
@@ -241,6 +243,16 @@ class MemoryForge(PipelineRequests):
     def close(self, number: int) -> None:
         """A person closes it."""
         self.kept[number].open = False
+
+    def push(self, number: int, words: str) -> None:
+        """A person pushes a commit to its branch."""
+        kept = self.kept[number]
+        kept.request = replace(kept.request, foreign=words, check=ChecksResult.NONE)
+
+    def conflict(self, number: int) -> None:
+        """The target changed the same lines."""
+        kept = self.kept[number]
+        kept.request = replace(kept.request, conflict=True)
 
     def open_numbers(self) -> list[int]:
         """Those that are open."""

@@ -6,6 +6,7 @@
     python -m tests.sim --loops 1200                   the whole loop under faults, some 10⁶ steps
     python -m tests.sim --shards 40                    images and shards of a bundle
     python -m tests.sim --upgrades 100 --days 30       organisations over months, under faults
+    python -m tests.sim --pipelines 40                 promotions over three months, under faults
 
 Whatever fails names its seed and the command that brings it back.
 """
@@ -19,6 +20,8 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 from tests.sim.loop.story import live_through as live_loop
+from tests.sim.pipelines.scene import MONTHS
+from tests.sim.pipelines.scene import live_through as live_pipelines
 from tests.sim.rollouts import live_through
 from tests.sim.shards import live_through as live_shards
 from tests.sim.states import BrokenStateError, run_states
@@ -38,8 +41,8 @@ Span = tuple[int, int]
 def main() -> int:
     """Run what was asked for; 1 if anything is broken."""
     options = _options()
-    kinds = (options.states, options.seeds, options.loops, options.upgrades, options.shards)
-    if not any(kinds):
+    some = (options.states, options.seeds, options.loops)
+    if not any((*some, options.upgrades, options.shards, options.pipelines)):
         options.states, options.seeds = DEFAULT_STATES, DEFAULT_SEEDS
         options.loops, options.upgrades = DEFAULT_LOOPS, DEFAULT_UPGRADES
     try:
@@ -68,6 +71,11 @@ def main() -> int:
             work = partial(_stories, partial(live_upgrades, days=options.days))
             seen, took_s = _run(work, spans, options.upgrades, options.jobs, "upgrades")
             print(_stories_line(f"{options.upgrades} fleets", _OF_UPGRADES, seen, took_s))
+        if options.pipelines:
+            spans = _spans(options.seed, options.pipelines, 1)
+            work = partial(_stories, partial(live_pipelines, days=MONTHS))
+            seen, took_s = _run(work, spans, options.pipelines, options.jobs, "pipelines")
+            print(_stories_line(f"{options.pipelines} pipelines", _OF_PIPELINES, seen, took_s))
     except (BrokenStateError, AssertionError) as error:
         print(f"\n{error}")
         return 1
@@ -82,6 +90,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--loops", type=int, default=0, help="how many stories of the whole loop")
     parser.add_argument("--shards", type=int, default=0, help="how many stories of shards")
     parser.add_argument("--upgrades", type=int, default=0, help="how many stories of upgrades")
+    parser.add_argument("--pipelines", type=int, default=0, help="how many stories of pipelines")
     days = "how long upgrades are troubled, before it is quiet"
     parser.add_argument("--days", type=float, default=DEFAULT_DAYS, help=days)
     parser.add_argument("--seed", type=int, default=0, help="the first seed")
@@ -158,6 +167,7 @@ _SHOWN = (
 
 _OF_LOOPS = ("steps", "rounds", "deaths", "carried out")
 _OF_SHARDS = ("edits", "deaths", "moves")
+_OF_PIPELINES = ("steps", "rounds", "deaths", "open", "merged", "declined", "pushed", "conflicts")
 _OF_UPGRADES = ("steps", "rounds", "deaths", "upgrade", "upgrade of a pool", "told")
 
 

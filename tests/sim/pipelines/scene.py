@@ -41,6 +41,8 @@ from tidegate.store.port import Store
 HOLD = {"name": "quiet", "scope": {"everything": True}, "owner": "ada", "reason": "quiet"}
 TRUST = 2
 DAYS = 45
+# Three of them, in days.
+MONTHS = 91
 # A merge request is merged by a queue this long after its check, at most.
 QUEUE_S = 5 * 3600
 
@@ -87,7 +89,7 @@ class MortalRequests(PipelineRequests):
         promotions = [each for each in plan.promotions if each.channels in held]
         if scene.troubled() and scene.rng.random() < 0.1:
             raise OutsideError("the forge does not answer")
-        scene.witness.acts(self._life, act.verb, promotions, TRUST)
+        scene.witness.acts(self._life, act, promotions, TRUST)
         done = await scene.forge.carry_out(act, plan, world, picture)
         scene.witness.one_each()
         self._life.call()
@@ -108,8 +110,9 @@ class PipelineScene(Scene):
 
     witness: PipelineWitness
 
-    def __init__(self, seed: int, loop: VirtualLoop, store: Store) -> None:
+    def __init__(self, seed: int, days: int, loop: VirtualLoop, store: Store) -> None:
         super().__init__(seed, loop, store, random.Random(f"pipelines/{seed}"))
+        self.days = days
         self.version = 1
         publishers = [publisher("p1", "a"), publisher("p2", "b"), publisher("p3", "b")]
         subscribers = [
@@ -126,8 +129,8 @@ class PipelineScene(Scene):
         )
         self.forge = MemoryForge(self.shelf)
         self.witness = PipelineWitness(loop, self.shelf, self.forge)
-        self.trouble_s, self.workers, self.off_max = DAYS * 86400.0, 2, 20 * SECOND
-        until = Instant(self.start + DAYS * DAY)
+        self.trouble_s, self.workers, self.off_max = days * 86400.0, 2, 20 * SECOND
+        until = Instant(self.start + days * DAY)
         store_faults = (CallFault.GONE_BEFORE, CallFault.GONE_AFTER, CallFault.OVERTAKEN)
         self.faults = Faults(seed, VirtualClock(loop), dict.fromkeys(store_faults, 5), until)
 
@@ -142,7 +145,7 @@ class PipelineScene(Scene):
 
     def troubled(self) -> bool:
         """Whether the forge still fails."""
-        return self.now() < self.start + DAYS * DAY
+        return self.now() < self.start + self.days * DAY
 
     def kind(self, life: Life) -> PipelineKind:
         """The pipeline."""
@@ -202,7 +205,7 @@ class PipelineScene(Scene):
     def merge(self, number: int) -> None:
         """A queue merges one that is open still, and production deploys what is written."""
         kept = self.forge.kept[number]
-        if not kept.open or kept.request.check is not ChecksResult.PASSED:
+        if not kept.open or kept.request.check is not ChecksResult.PASSED or kept.request.conflict:
             return
         self.forge.merge(number)
         self.witness.seen["merged"] += 1
@@ -214,7 +217,33 @@ class PipelineScene(Scene):
     def close(self) -> None:
         """A person closes one."""
         if numbers := self.forge.open_numbers():
-            self.forge.close(self.rng.choice(numbers))
+            self._close(self.rng.choice(numbers))
+
+    def _close(self, number: int) -> None:
+        for each in self.forge.holds(number):
+            self.witness.declined.setdefault(each.content, self.now())
+        self.forge.close(number)
+        self.witness.seen["declined"] += 1
+
+    def push(self) -> None:
+        """A person pushes to one, and ends it some days later: merged if it passes, or closed."""
+        numbers = [n for n in self.forge.open_numbers() if n not in self.witness.pushed]
+        if numbers:
+            number = self.rng.choice(numbers)
+            self.forge.push(number, 'c0ffee0 "wait" by Bob')
+            self.witness.pushed[number] = self.now()
+            self.witness.seen["pushed"] += 1
+            self._later(self.rng.uniform(1, 4) * 86400, partial(self._give_up, number))
+
+    def _give_up(self, number: int) -> None:
+        if self.forge.kept[number].open:
+            self._close(number)
+
+    def conflict(self) -> None:
+        """Another change of the same lines is merged."""
+        if numbers := self.forge.open_numbers():
+            self.forge.conflict(self.rng.choice(numbers))
+            self.witness.seen["conflicts"] += 1
 
     def hold(self) -> None:
         """Nothing is to be offered."""
@@ -250,9 +279,14 @@ class PipelineScene(Scene):
         """Releases every few days, checks every few hours, and the rest now and then."""
         people = [self.close, self.hold, self.lift, self.lift, self.pause, self.resume]
         people += [self.resume, self.approve, self.approve, self.approve, self.forgive]
+        people += [self.push, self.conflict]
         doings = [*self.accidents(), *people, self.redeploy]
-        drawn = [self.rng.choice(doings) for _ in range(60)] + [self.release] * (DAYS // 3)
-        drawn += [self.restart] * 60 + [self.check] * (DAYS * 4)
+        # As often as in 45 days, however long it is.
+        often = 60 * self.days // 45
+        drawn = [self.rng.choice(doings) for _ in range(often)] + [self.release] * (self.days // 3)
+        drawn += [self.restart] * often + [self.check] * (self.days * 4)
+        # Requests are open for hours: most who want to push to one or close it find none.
+        drawn += [self.push] * self.days + [self.close] * (self.days // 2)
         return in_order((self.rng.uniform(0, self.trouble_s), each) for each in drawn)
 
     def calm_down(self) -> None:
@@ -269,6 +303,9 @@ class PipelineScene(Scene):
             self.deploy(name, good=True)
         for hour in range(0, 24 * 20, 3):
             self._later(hour * 3600.0, partial(self.check))
+        # What is offered last conflicts now and then in its first days, too.
+        for hour in range(1, 40, 3):
+            self._later(hour * 3600.0, partial(self.conflict))
 
     def is_at_rest(self) -> bool:
         """Whether every subscriber has the last version."""
@@ -280,7 +317,7 @@ class PipelineScene(Scene):
         assert state.known.reading is not None
 
 
-def live_through(seed: int) -> run.Told:
-    """The story of a pipeline."""
-    again = f"tests.sim.pipelines.scene.live_through({seed})"
-    return run.live_through(partial(PipelineScene, seed), PipelineScene.start, again)
+def live_through(seed: int, days: int = DAYS) -> run.Told:
+    """The story of a pipeline over some days."""
+    again = f"tests.sim.pipelines.scene.live_through({seed}, {days})"
+    return run.live_through(partial(PipelineScene, seed, days), PipelineScene.start, again)

@@ -1,26 +1,34 @@
-"""Weeks of a pipeline, whatever goes wrong; and a witness that is shown able to see."""
+"""Months of a pipeline, whatever goes wrong; and a witness that is shown able to see."""
 
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from tests.sim import sized
-from tests.sim.pipelines.scene import live_through
+from tests.sim.pipelines.scene import MONTHS, live_through
 from tests.sim.story.missing import Missing, find, nothing
 from tidegate.engine.brakes.book import BrakeBook
 from tidegate.gates.brakes import Brakes
 from tidegate.kinds.promotions.core.channels import decide
+from tidegate.kinds.promotions.core.channels import plan as pipeline_plan
 from tidegate.kinds.promotions.core.channels.reasons import ChannelReason
+from tidegate.kinds.promotions.core.requests import plan
+from tidegate.kinds.promotions.core.requests.judgement import judge
+from tidegate.kinds.promotions.core.requests.model import RequestPlan, RequestsWorld
 from tidegate.model.verdict import verdict
 
-STORIES = sized(2, 4, 30)
+# One of three months, chosen for what happens in it, and so many of some weeks beside it.
+CHOSEN = 1
+STORIES = sized(0, 1, 30)
 
 
 def test_nothing_is_offered_without_evidence_and_the_last_version_arrives() -> None:
     """By what clusters, forges and people showed; the same seed tells the same story."""
-    told = [live_through(seed) for seed in range(STORIES)]
+    told = [live_through(CHOSEN, MONTHS), *(live_through(seed) for seed in range(STORIES))]
     seen = sum((each.seen for each in told[1:]), told[0].seen)
-    wanted = ("open", "close", "merged", "failures", "deaths")
+    acts = ("open", "update", "close")
+    wanted = (*acts, "merged", "failures", "deaths", "declined", "pushed", "conflicts")
     assert all(seen[each] for each in wanted), seen
 
 
@@ -39,12 +47,29 @@ def trusted(*_: Any) -> Any:
     return verdict(ChannelReason.PipelineTrusted, 0, 0)
 
 
+def unseen(**fields: Any) -> Any:
+    """A judgement that does not see something of requests."""
+    return lambda world: judge(
+        replace(world, requests=tuple(replace(each, **fields) for each in world.requests))
+    )
+
+
+def forgotten(world: RequestsWorld) -> RequestPlan:
+    """No person ever closed anything."""
+    return plan.plan_requests(replace(world, declined=()))
+
+
 MISSING = {
     "evidence": Missing(decide, "evidence_verdicts", nothing, "is not run by", 6),
     "soak": Missing(decide, "soak_verdicts", soaked, "has not soaked"),
     "quarantine": Missing(decide, "quarantine_verdict", clean, "failed elsewhere", 2),
     "trust": Missing(decide, "trust_verdict", trusted, "no person approved it"),
-    "hold": Missing(BrakeBook, "read", lambda *_: Brakes(), "although everything is held", 2),
+    "hold": Missing(BrakeBook, "read", lambda *_: Brakes(), "although everything is held"),
+    "hand edits": Missing(plan, "judge", unseen(foreign=""), "which has work of a person", 4),
+    "conflicts": Missing(plan, "judge", unseen(conflict=False), "does not come to rest"),
+    "closed by a person": Missing(
+        pipeline_plan, "plan_requests", forgotten, "offered as a person closed it", 2
+    ),
 }
 
 

@@ -5,7 +5,11 @@ from collections.abc import Iterable
 from tests.pipeline_stage import MemoryForge, Shelf
 from tests.sim.story.life import Life
 from tests.sim.story.witness import Witness
-from tidegate.kinds.promotions.core.requests.model import ChannelPromotion, RequestVerb
+from tidegate.kinds.promotions.core.requests.model import (
+    ChannelPromotion,
+    RequestAct,
+    RequestVerb,
+)
 from tidegate.model.time import SECOND, Instant
 from tidegate.simulation.virtual_loop import VirtualLoop
 
@@ -32,6 +36,9 @@ class PipelineWitness(Witness):
         # Versions that were written for a subscriber and then ran there.
         self.written: set[tuple[str, str]] = set()
         self.well: dict[str, Instant] = {}
+        # When a person pushed to a merge request, and closed one with some content.
+        self.pushed: dict[int, Instant] = {}
+        self.declined: dict[str, Instant] = {}
 
     def is_watched(self, partition: str) -> bool:
         """Whether it is the pipeline."""
@@ -51,16 +58,21 @@ class PipelineWitness(Witness):
             self.well.setdefault(version, now)
 
     def acts(
-        self, life: Life, verb: RequestVerb, promotions: Iterable[ChannelPromotion], needed: int
+        self, life: Life, act: RequestAct, promotions: Iterable[ChannelPromotion], needed: int
     ) -> None:
         """A worker is about to open, change or close a merge request."""
+        verb = act.verb
         self.seen[verb.value] += 1
         self.claim_led(life, PARTITION, WITHIN, verb.value)
+        theirs = self._past(self.pushed.get(act.number or 0))
+        self.claim(not theirs, f"{verb.value} of !{act.number}, which has work of a person")
         if verb is RequestVerb.CLOSE:
             return
         self.claim(not self._past(self.held_at), "offers although everything is held")
         self.claim(not self._past(self.paused_at), "offers although it is paused")
         for promotion in promotions:
+            refused = self._past(self.declined.get(promotion.content))
+            self.claim(not refused, f"{promotion.channels} is offered as a person closed it")
             for change in promotion.changes:
                 self._shown(change.name, change.version)
                 self._trusted(change.version, needed)
