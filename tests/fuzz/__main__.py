@@ -19,7 +19,11 @@ GROWTH_MB_MAX = 600
 
 def fuzz(documents: int, first: int, folder: Path) -> Counter[str]:
     """So many documents; AssertionError names the seed and the reader of one that hurts."""
-    readers = Readers(folder, Service(rollout_journal(folder)))
+    return fuzz_with(Readers(folder, Service(rollout_journal(folder))), documents, first)
+
+
+def fuzz_with(readers: Readers, documents: int, first: int) -> Counter[str]:
+    """The same, by readers that say afterwards what they met."""
     names = sorted(readers.table)
     seen: Counter[str] = Counter()
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
