@@ -27,7 +27,12 @@ def usual_pace(
     if not durations and deadline is not None and deadline <= ASSUMED:
         return Duration(deadline // 2), "assumed: half of its deadline"
     word = f"the median of {len(durations)} here" if durations else "assumed"
-    return usual_time(durations, ASSUMED), word
+    return _rounded(usual_time(durations, ASSUMED)), word
+
+
+def _rounded(duration: Duration) -> Duration:
+    """In whole seconds, from one on: a median is no more exact than that."""
+    return Duration(round(duration / SECOND) * SECOND) if duration >= SECOND else duration
 
 
 def _durations(entries: Iterable[JournalEntry]) -> list[Duration]:
