@@ -40,9 +40,9 @@ def unpinned(*args: Any) -> RolloutDeclared:
 
 
 MISSING = {
-    "trials": Missing(Trials, "read", believed, "nobody before it survives|had proven it", 45),
+    "trials": Missing(Trials, "read", believed, "nobody before it survives|had proven it", 54),
     "draining": Missing(reshard, "reshapes_of", lambda *_: [], "shards", 4),
-    "pins": Missing(fleet, "declared_of", unpinned, "is pinned and moved", 32),
+    "pins": Missing(fleet, "declared_of", unpinned, "is pinned and moved", 39),
 }
 
 
