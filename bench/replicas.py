@@ -1,7 +1,7 @@
 """Replicas: several workers on one PostgreSQL, their rounds, and how partitions change hands.
 
 Rollouts of ten groups of one target each, on a simulated fleet in a process of its own; workers are
-`tidegate serve` processes with the default lease of 15 s. How partitions change hands is measured
+`tidegate serve` processes with the default lease. How partitions change hands is measured
 while a round of each is due every half minute; then all workers are started again with a round of
 each due every second, which is more than they can do. All of it shares this machine: past its
 cores, more workers add nothing but what they cost.

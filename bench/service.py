@@ -1,10 +1,10 @@
 """Service: readers, streams and writers on one `serve`, beside 100 rollouts under way.
 
 Rollouts of some groups of ten targets each, as in `load`, on a simulated fleet in a process of its
-own; one `serve` on SQLite, synced to disk. Each reader asks for one thing a second: status, a
-rollout, why, targets, cells, in turn. Of ten writes eight resume a rollout, one sets a hold that
-covers nothing, and one lifts it. Streams take every event. All clients are in this process, on the
-same machine, over loopback.
+own; one `serve`, first on SQLite, then on a PostgreSQL of its own on this machine, both synced to
+disk. Each reader asks for one thing a second: status, a rollout, why, targets, cells, in turn. Of
+ten writes eight resume a rollout, one sets a hold that covers nothing, and one lifts it. Streams
+take every event. All clients are in this process, on the same machine, over loopback.
 
     read, write    from sending a request to its whole answer, as a client sees it
     ours           the same inside the process that answers, from its own numbers (`/metrics`)
@@ -19,8 +19,10 @@ import subprocess
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable
-from contextlib import closing
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from enum import Enum
+from itertools import product
 from math import inf
 from pathlib import Path
 from urllib.request import urlopen
@@ -31,6 +33,7 @@ import msgspec
 from bench.load import SMOKE, TIDEGATE, WORKER_FLAGS, Pace, judge, live, scenario
 from bench.table import Report, count, draw
 from bench.timing import Effort
+from tests.contract.journals import postgres_server
 from tests.real.prometheus import free_port
 from tidegate.access.roles import Role
 from tidegate.app.access.tokens import TokenRequest, create_token
@@ -53,6 +56,13 @@ _READS = (
 _WRITES = (*("resume",) * 4, "hold", *("resume",) * 4, "lift-hold")
 
 
+class Journal(Enum):
+    """Where the journal is kept."""
+
+    SQLITE = "SQLite"
+    POSTGRES = "PostgreSQL"
+
+
 class Size(msgspec.Struct, frozen=True):
     """How many clients there are."""
 
@@ -65,8 +75,9 @@ SIZES = (Size(0, 0, 0), Size(20, 5, 2), Size(100, 25, 10), Size(200, 50, 20))
 
 
 class Row(msgspec.Struct, frozen=True):
-    """What one number of clients met."""
+    """What one number of clients met on one journal."""
 
+    journal: Journal
     size: Size
     reads: int
     read_p50_ms: float
@@ -178,23 +189,32 @@ class Clients:
 
 
 def run(effort: Effort, say: Callable[[str], None]) -> Report:
-    """Without clients, and with three numbers of them."""
+    """Without clients, and with three numbers of them, on each journal."""
     rows: list[Row] = []
-    sizes = SIZES if effort.peer else (SIZES[0], SIZES[1])
-    pace = SMOKE if effort.smoke else Pace(GROUPS)
-    for size in (Size(2, 2, 2),) if effort.smoke else sizes:
-        say(
-            f"service: {size.readers} readers, {size.streams} streams, {size.writes_per_s} writes/s"
-        )
-        with tempfile.TemporaryDirectory() as folder:
-            rows.append(_measure(size, Path(folder), 2 if effort.smoke else ROLLOUTS, pace))
+    sizes = (Size(2, 2, 2),) if effort.smoke else SIZES if effort.peer else SIZES[:2]
+    for size, journal in product(sizes, Journal):
+        clients = f"{size.readers} readers, {size.streams} streams, {size.writes_per_s} writes/s"
+        say(f"service: {clients} on {journal.value}")
+        with tempfile.TemporaryDirectory() as folder, _database(journal, folder) as database:
+            rows.append(_measure(size, journal, database, Path(folder), effort.smoke))
         if not effort.smoke:
             say(_table(rows[-1:]))
     return Report(rows, [_table(rows)])
 
 
-def _measure(size: Size, folder: Path, rollouts: int, pace: Pace) -> Row:
-    path, database, port = folder / "load.json", str(folder / "load.db"), free_port()
+@contextmanager
+def _database(journal: Journal, folder: str) -> Iterator[str]:
+    """The address of an empty journal."""
+    if journal is Journal.SQLITE:
+        yield f"{folder}/load.db"
+        return
+    with postgres_server() as address:
+        yield address
+
+
+def _measure(size: Size, journal: Journal, database: str, folder: Path, smoke: bool) -> Row:
+    rollouts, pace = (2, SMOKE) if smoke else (ROLLOUTS, Pace(GROUPS))
+    path, port = folder / "load.json", free_port()
     path.write_bytes(msgspec.json.encode(scenario(pace)))
     tokens = [f"tidegate_{number:043}" for number in range(CALLERS)]
     with closing(open_store(database)) as store:
@@ -224,7 +244,7 @@ def _measure(size: Size, folder: Path, rollouts: int, pace: Pace) -> Row:
     cpu_s = numbers["process_cpu_seconds_total"]
     waves = judge(rollouts, EVERY_MS, pace.groups, carried, seen, cpu_s, 0.0)
     return Row(
-        size, len(clients.read_ms), _at(clients.read_ms, 50), _at(clients.read_ms, 99),
+        journal, size, len(clients.read_ms), _at(clients.read_ms, 50), _at(clients.read_ms, 99),
         _ours(numbers, 0.99), _at(clients.write_ms, 99), clients.refused, clients.events,
         waves.p50_ms, waves.p99_ms, cpu_s, numbers["tidegate_api_process_cpu_seconds_total"],
     )  # fmt: skip
@@ -293,12 +313,13 @@ def _goal(row: Row) -> str:
 
 def _table(rows: list[Row]) -> str:
     heads = (
-        "READERS", "STREAMS", "WRITES/S", "READS", "READ P50 MS", "READ P99 MS", "OURS P99 MS",
-        "WRITE P99 MS", "REFUSED", "EVENTS", "WAVE P50 MS", "WAVE P99 MS", "CPU S", "ANSWER CPU S",
-        "GOAL",
+        "JOURNAL", "READERS", "STREAMS", "WRITES/S", "READS", "READ P50 MS", "READ P99 MS",
+        "OURS P99 MS", "WRITE P99 MS", "REFUSED", "EVENTS", "WAVE P50 MS", "WAVE P99 MS", "CPU S",
+        "ANSWER CPU S", "GOAL",
     )  # fmt: skip
     lines = [
         (
+            row.journal.value,
             count(row.size.readers),
             count(row.size.streams),
             count(row.size.writes_per_s),
