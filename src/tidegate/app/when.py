@@ -7,10 +7,11 @@ from tidegate.app.decision import Decision, LimitedDecision
 from tidegate.app.documents import NotedDocument, RolloutDates, TargetDates
 from tidegate.app.journals import Journals
 from tidegate.app.workers import trouble_lines
-from tidegate.explain.pace import DatePace
+from tidegate.explain.pace import PACE_ENTRIES, DatePace
 from tidegate.model.document import Document
 from tidegate.model.errors import UserError
 from tidegate.model.problem import Problem
+from tidegate.store.port import last_entries
 
 
 def when(journals: Journals, name: str, pace: DatePace = DatePace()) -> Document:  # noqa: B008
@@ -39,7 +40,7 @@ def dates_of(
 def _whole_dates(
     journals: Journals, one: Decision, pace: DatePace, target: str | None = None
 ) -> Document | None:
-    entries = journals.store.read(one.partition)
+    entries = last_entries(journals.store, one.partition, PACE_ENTRIES)
     return one.rules.dates(one.partition, one.state, one.world, one.now, entries, pace, target)
 
 

@@ -24,7 +24,7 @@ from tidegate.model.time import (
     format_second,
     parse_instant,
 )
-from tidegate.store.port import BrokenChainError, Store
+from tidegate.store.port import BrokenChainError, Store, last_entries
 
 # How many of the last entries are searched for one that a worker wrote.
 TAIL = 50
@@ -133,9 +133,8 @@ def verified(found: Attendance, verify: Callable[[str], Break | None]) -> Attend
 
 def _written_at(store: Store, partition: str) -> Instant | None:
     """When a worker last wrote to a partition; None: not among the last entries."""
-    last = store.head(partition).seq
     try:
-        entries = list(store.read(partition, after=max(0, last - TAIL)))
+        entries = list(last_entries(store, partition, TAIL))
     except OutsideError:  # some are missing: that its chain is broken is said in its place
         return None
     return next((each.at for each in reversed(entries) if each.actor == ACTOR), None)

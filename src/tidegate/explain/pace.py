@@ -6,6 +6,9 @@ from tidegate.model.time import Duration
 
 # Dates further ahead say little: by then there are other versions.
 DAYS_AHEAD = 90
+# What is usual is read from so many entries at the end of a journal: about a thousand changes, of
+# late, and the same work however long the journal is.
+PACE_ENTRIES = 5_000
 
 
 class DatePace(msgspec.Struct, frozen=True, kw_only=True):

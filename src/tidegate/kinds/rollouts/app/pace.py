@@ -10,6 +10,8 @@ from tidegate.model.target import Status
 from tidegate.model.time import SECOND, Duration, Instant
 
 ASSUMED = Duration(10 * 60 * SECOND)
+# The facts by which a change begins and ends.
+_TELLING = frozenset(("acted", "observed"))
 
 
 def usual_pace(
@@ -40,7 +42,8 @@ def _durations(entries: Iterable[JournalEntry]) -> list[Duration]:
     began: dict[str, Instant] = {}
     found: list[Duration] = []
     for entry in entries:
-        fact = entry.fact()
+        # Decisions, which are long and many, say nothing about it.
+        fact = entry.fact() if entry.kind in _TELLING else None
         if isinstance(fact, Acted) and fact.outcome is TaskOutcome.DONE:
             began[fact.target] = entry.at
         elif isinstance(fact, TargetsObserved):

@@ -10,6 +10,7 @@ import msgspec
 
 from tidegate.engine.brakes.book import BrakeBook
 from tidegate.engine.partition import PartitionState
+from tidegate.explain.pace import PACE_ENTRIES
 from tidegate.gates.brakes import Brakes
 from tidegate.kinds.integrations.core.waves.outset import Move, outset_of
 from tidegate.kinds.integrations.core.waves.rehearsal import target_of
@@ -19,7 +20,7 @@ from tidegate.kinds.rollouts.rules import RolloutRules, effective
 from tidegate.kinds.rollouts.simulated.forecast import Collision, TargetForecast, forecast, likeness
 from tidegate.model.time import Duration, Instant
 from tidegate.model.verdict import Verdict
-from tidegate.store.port import Store
+from tidegate.store.port import Store, last_entries
 
 
 class BrakeMet(msgspec.Struct, frozen=True):
@@ -97,7 +98,8 @@ class Scheduler:
         health = brakes.health if brakes is not None else ()
         state.brakes = _without_health(brakes)
         deadline = None if state.declared is None else state.declared.strategy.deadline
-        usual, word = usual_pace(self._store.read(partition), self._apply_time, deadline)
+        recent = last_entries(self._store, partition, PACE_ENTRIES)
+        usual, word = usual_pace(recent, self._apply_time, deadline)
         expected = forecast(state, self._at, {}, usual)
         return RolloutSchedule(
             move=move,
