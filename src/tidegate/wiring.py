@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from tidegate.kinds.rollouts.client.remote_fleet import RemoteFleet
     from tidegate.kinds.upgrades.health_port import ClusterHealth
     from tidegate.kinds.upgrades.ocm.port import ManagedClusters
+    from tidegate.kubernetes.client.server import Waiting
     from tidegate.kubernetes.port import Cluster
     from tidegate.kubernetes.review_port import TokenReviews
     from tidegate.machine.cache import Cache
@@ -95,19 +96,18 @@ def webhook(url: str, template: str, timeout_s: float, pictures: "PictureLinks")
 
 
 def cluster(
-    context: str | None = None, kubeconfig: str | None = None, *, inside: bool = False
+    context: str | None, kubeconfig: str | None, waiting: "Waiting", *, inside: bool = False
 ) -> "Cluster":
     """The cluster of a context, or of the current one; UserError if that gives no access.
 
-    Reads files; sends no request yet. `inside`: we run in it, and pods are asked at their
-    addresses.
+    Sends no request yet; `waiting` is entered for each. `inside`: we run in it.
     """
     from tidegate.kubernetes.client.access import read_access
     from tidegate.kubernetes.client.cluster import KubernetesCluster
     from tidegate.kubernetes.client.pods import PodReach
 
     reach = PodReach.DIRECT if inside else PodReach.PROXY
-    return KubernetesCluster(read_access(context, kubeconfig), reach=reach)
+    return KubernetesCluster(read_access(context, kubeconfig), reach=reach, waiting=waiting)
 
 
 def cluster_manager(

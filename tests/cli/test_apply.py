@@ -51,7 +51,11 @@ def land(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Land:
     found = Land(*CLUSTERS, namespaces=("integrations",))
 
     def cluster(
-        context: str | None = None, kubeconfig: str | None = None, *, inside: bool = False
+        context: str | None = None,
+        kubeconfig: str | None = None,
+        _waiting: object = None,
+        *,
+        inside: bool = False,
     ) -> Cluster:
         assert not inside
         known = found.clusters()
@@ -559,7 +563,9 @@ def test_what_one_cause_stops_is_two_lines_and_a_count(
 ) -> None:
     """`plan`, `diff`, `apply` and `verify` without a kubeconfig; `--verbose` lists all."""
 
-    def none(context: str | None = None, kubeconfig: str | None = None, **_: bool) -> Cluster:
+    def none(
+        context: str | None = None, kubeconfig: str | None = None, *_: object, **__: object
+    ) -> Cluster:
         raise UserError((Problem("", "no kubeconfig there", "set KUBECONFIG"),), where="k.yaml")
 
     monkeypatch.setattr(wiring, "cluster", none)

@@ -1,6 +1,7 @@
 """Policies, started from settings: those of one hub that have a rollout."""
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,7 +22,7 @@ def start(settings: Settings, _seed: int) -> Started | None:
         return None
     from tidegate.wiring import cluster
 
-    hub = cluster(None, settings.hub)
+    hub = cluster(None, settings.hub, nullcontext)
     fleet = PolicyFleet(hub, files=files_of(settings))
     return Started(PolicyKind(fleet), RolloutTelemetry(), hub.close, (WORD,))
 

@@ -3,7 +3,7 @@
 import asyncio
 import copy
 from collections.abc import AsyncGenerator, Mapping, Sequence
-from contextlib import aclosing
+from contextlib import aclosing, nullcontext
 from typing import Any, Final
 
 import msgspec
@@ -20,7 +20,7 @@ from tidegate.kubernetes.client.documents import (
 )
 from tidegate.kubernetes.client.entries import JSON_PATCH, EntryWriter
 from tidegate.kubernetes.client.pods import PodLimits, PodReach, Pods
-from tidegate.kubernetes.client.server import ApiServer, ServerLimits
+from tidegate.kubernetes.client.server import ApiServer, ServerLimits, Waiting
 from tidegate.kubernetes.client.watch import Watching, watch
 from tidegate.kubernetes.port import (
     MANAGER,
@@ -66,8 +66,9 @@ class KubernetesCluster:
         page: int = PAGE,
         reach: PodReach = PodReach.PROXY,
         asking: PodLimits | None = None,
+        waiting: Waiting = nullcontext,
     ) -> None:
-        self._server = ApiServer(access, limits)
+        self._server = ApiServer(access, limits, waiting)
         self._pods = Pods(self._server, reach, asking)
         self._manager = manager
         self._watching = watching or Watching()

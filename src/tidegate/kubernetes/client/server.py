@@ -7,8 +7,8 @@ once. What it refuses is an error that says who must act (`answers.py`).
 
 import asyncio
 import urllib.request
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AbstractContextManager, asynccontextmanager, nullcontext
 from urllib.parse import urlsplit
 
 import aiohttp
@@ -25,6 +25,8 @@ from tidegate.net.http_request import PASSING
 from tidegate.net.retry import retry_context
 
 JSON = "application/json"
+# Entered for every request; left with an exception if there was no answer.
+Waiting = Callable[[], AbstractContextManager[None]]
 
 
 class ServerLimits(msgspec.Struct, frozen=True):
@@ -85,8 +87,14 @@ class _FinalError(Exception):
 class ApiServer:
     """The way to one API server and back."""
 
-    def __init__(self, access: ClusterAccess, limits: ServerLimits | None = None) -> None:
+    def __init__(
+        self,
+        access: ClusterAccess,
+        limits: ServerLimits | None = None,
+        waiting: Waiting = nullcontext,
+    ) -> None:
         self.name = access.name
+        self._waiting = waiting
         self.limits = limits or ServerLimits()
         self._access = access
         self._login = ClusterLogin(access)
@@ -118,7 +126,8 @@ class ApiServer:
         try:
             async with self._slots, asyncio.timeout(limits.total_s):
                 self._look_out(where)
-                answer = await self._tries(request)
+                with self._waiting():
+                    answer = await self._tries(request)
         except _FinalError as error:
             raise OutsideError(f"{where}: {error}; it may have been done") from None
         except _PassingError as error:

@@ -11,6 +11,7 @@ import click
 from tidegate.cli.main import FAILURE
 from tidegate.cli.prompt import sure
 from tidegate.cli.render.causes import cause_lines
+from tidegate.cli.render.unanswered import Unanswered, told
 from tidegate.cli.setting_options import settings_options
 from tidegate.settings.settings import Merged, Settings
 
@@ -29,6 +30,8 @@ SETTINGS = (
     "database", "brakes", "holdFiles", "prometheus",
 )  # fmt: skip
 FORMATS = ("table", "wide", "json", "yaml", "name")
+# What a command does first.
+READING = "reading clusters"
 # So many problems of a bundle are shown; `validate` shows all.
 PROBLEMS_SHOWN = 10
 
@@ -80,6 +83,8 @@ class EstateQuery:
         self.settings: Settings = merged.settings()
         # Whether everything is shown that has the same cause.
         self.verbose = verbose
+        # The clusters that were asked.
+        self.unanswered = Unanswered()
         for warning in merged.warnings:
             click.echo(f"warning: {warning}", err=True)
         self.folder = self._folder(folder)
@@ -152,17 +157,25 @@ class EstateQuery:
         """Access to clusters by name; closed at the end."""
         from tidegate.kinds.integrations.cli.site import Clusters
 
-        clusters = Clusters(self.settings)
+        clusters = Clusters(self.settings, self.unanswered.asking)
         try:
             yield clusters.find
         finally:
             await clusters.close()
 
+    @asynccontextmanager
+    async def reading(self) -> "AsyncIterator[FindCluster]":
+        """The same for a command that only reads; clusters that do not answer are named."""
+        async with self.clusters() as find:
+            with told(self.unanswered, READING):
+                yield find
+
 
 class Phases:
-    """A bar of progress for each phase of an act, one after the other."""
+    """A bar of progress for each phase of an act, one after the other; it names who is silent."""
 
-    def __init__(self) -> None:
+    def __init__(self, unanswered: Unanswered) -> None:
+        self._unanswered = unanswered
         self._open = ExitStack()
 
     def __call__(self, words: str, total: int) -> Callable[[int], None]:
@@ -170,13 +183,14 @@ class Phases:
         from tidegate.cli.render.progress import Progress
 
         self._open.close()
-        return self._open.enter_context(Progress(words, total)).tell
+        return self._open.enter_context(Progress(words, total, also=self._unanswered.words)).tell
 
     def __enter__(self) -> "Phases":
         return self
 
     def __exit__(self, *_: object) -> None:
         self._open.close()
+        self._unanswered.tell_end()
 
 
 def tell_troubles(troubles: Iterable[str], *, verbose: bool = False) -> None:

@@ -110,7 +110,7 @@ def _listed(asked: EstateQuery, units: Units, *, ask_runs: bool = True) -> Shard
     async def run() -> ShardList:
         runs = runs_of(asked.settings) if ask_runs else None
         try:
-            async with asked.clusters() as find:
+            async with asked.reading() as find:
                 return await list_shards(units, find, runs, known)
         finally:
             if runs is not None:

@@ -1,6 +1,8 @@
 """What a site's settings say of integrations: parameters, overlay, clusters, registries."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 from pathlib import Path
 
 import click
@@ -30,7 +32,13 @@ def site_of(settings: Settings) -> Site:
 class Clusters:
     """The clusters of a bundle by their names, each opened when it is needed."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        asking: Callable[[str], AbstractContextManager[None]] = lambda _: nullcontext(),
+    ) -> None:
+        # Entered with a cluster's name for every request to it.
+        self._asking = asking
         self._contexts = dict(_pairs("--context-of", settings.contexts, "CLUSTER=CONTEXT"))
         self._kubeconfig = settings.kubeconfig or None
         self._inside = settings.pods == "direct"
@@ -41,7 +49,9 @@ class Clusters:
         if name not in self._opened:
             context = self._contexts.get(name, name)
             try:
-                opened = wiring.cluster(context, self._kubeconfig, inside=self._inside)
+                opened = wiring.cluster(
+                    context, self._kubeconfig, partial(self._asking, name), inside=self._inside
+                )
             except UserError as error:
                 message = f"{name}: {error}; or write --context-of {name}=CONTEXT"
                 raise OutsideError(message) from None

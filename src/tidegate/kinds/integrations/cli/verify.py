@@ -7,7 +7,12 @@ import click
 
 from tidegate.cli.main import FAILURE
 from tidegate.cli.shape import Command
-from tidegate.kinds.integrations.cli.estate import EstateQuery, estate_options, tell_troubles
+from tidegate.kinds.integrations.cli.estate import (
+    READING,
+    EstateQuery,
+    estate_options,
+    tell_troubles,
+)
 
 if TYPE_CHECKING:
     from tidegate.kinds.integrations.app.shards import Units
@@ -81,6 +86,7 @@ def _seconds(text: str) -> float:
 
 async def _verified(asked: EstateQuery, units: "Units", wait_s: float | None) -> "Verification":
     """What runs, with a line whenever the progress changes."""
+    from tidegate.cli.render.unanswered import told
     from tidegate.kinds.integrations.app.verification import verify
     from tidegate.kinds.integrations.cli.verify_text import progress_line
 
@@ -90,11 +96,13 @@ async def _verified(asked: EstateQuery, units: "Units", wait_s: float | None) ->
         nonlocal printed
         line = progress_line(found)
         if line != printed:
-            click.echo(line, err=True)
+            with bar.paused():
+                click.echo(line, err=True)
             printed = line
 
     async with asked.clusters() as find:
-        return await verify(units, find, wait_s, progress=progress)
+        with told(asked.unanswered, READING) as bar:
+            return await verify(units, find, wait_s, progress=progress)
 
 
 def _show(asked: EstateQuery, found: "Verification", output: str) -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from contextlib import nullcontext
 from functools import partial
 from importlib import resources
 from typing import TYPE_CHECKING, TypeVar
@@ -203,7 +204,7 @@ def on_hub(settings: Settings, ask: "Callable[[PolicyFleet], Awaitable[T]]") -> 
 
     if not settings.hub:
         raise click.UsageError("no hub: write --hub KUBECONFIG")
-    hub = cluster(None, settings.hub)
+    hub = cluster(None, settings.hub, nullcontext)
 
     async def asked() -> T:
         try:

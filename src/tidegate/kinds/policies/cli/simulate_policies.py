@@ -1,6 +1,7 @@
 """`tidegate simulate policies`: revisions of policies on a simulated hub, told as a story."""
 
 import asyncio
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -111,7 +112,7 @@ def _copied(
     edited, names = _edited(policy), (name,) if name is not None else ()
 
     async def asked() -> "CopiedHub":
-        hub = cluster(None, kubeconfig)
+        hub = cluster(None, kubeconfig, nullcontext)
         try:
             return await read_hub(scenario, hub, names, edited)
         finally:

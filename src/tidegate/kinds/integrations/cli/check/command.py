@@ -14,6 +14,7 @@ import click
 from tidegate.cli.main import tell_bug
 from tidegate.cli.output import FORMATS
 from tidegate.cli.render.causes import CauseCount
+from tidegate.cli.render.unanswered import Unanswered, told
 from tidegate.cli.shape import Command
 from tidegate.kinds.integrations.app.check.report import OUR_FAULT, TRY_AGAIN
 from tidegate.kinds.integrations.cli.check.text import MARKS, check_lines, failing_before
@@ -202,13 +203,16 @@ async def _run(
         cause = f"{MARKS[judgement.fault]} {judgement.words}"
         short = case.shard.partition("/")[2]
         if judgement.fault is CheckFault.OK or causes.shows(cause, case.shard, short):
-            click.echo(f"{count:>{len(str(total))}}/{total} {line}", err=True)
+            with bar.paused():
+                click.echo(f"{count:>{len(str(total))}}/{total} {line}", err=True)
+        bar.tell(1)
 
-    runner = _runner(compared)
+    unanswered = Unanswered()
+    runner = _runner(compared, unanswered)
     end_on_term()
     click.echo(f"{total} to try, {limits.parallel} at once", err=True)
     try:
-        with _data(compared, affected, runner) as data:
+        with told(unanswered, "trying", total) as bar, _data(compared, affected, runner) as data:
             checking = CheckRuns(runner, limits, data, logs.write, done, key=secrets.token_hex(4))
             return await checking.all(affected.cases), logs
     finally:
@@ -225,7 +229,7 @@ def end_on_term() -> None:
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
 
 
-def _runner(compared: Revisions) -> "Runner":
+def _runner(compared: Revisions, unanswered: Unanswered) -> "Runner":
     from tidegate import wiring
 
     settings = compared.settings
@@ -233,7 +237,7 @@ def _runner(compared: Revisions) -> "Runner":
         from tidegate.kinds.integrations.cli.site import Clusters
         from tidegate.kinds.integrations.fleet.dry_jobs import JobRunner
 
-        clusters = Clusters(settings)
+        clusters = Clusters(settings, unanswered.asking)
         return JobRunner(clusters.find, clusters.close)
     arguments = settings.check_container_arguments
     return wiring.runner(settings.check_runner, settings.check_command, arguments)

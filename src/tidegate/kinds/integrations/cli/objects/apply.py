@@ -75,7 +75,7 @@ async def _apply(
 
     async with asked.clusters() as find:
         request = request_of(asked, adopt=adopt, allow_mass_delete=allow_mass_delete)
-        with Phases() as phases:
+        with Phases(asked.unanswered) as phases:
             plan = await plan_changes(asked.view, find, request, phases)
         shown = plan_document(plan)
         _show(asked, shown)
@@ -119,22 +119,25 @@ async def _carry_out(
 ) -> "ApplyResult":
     """Apply, and print each result as it arrives."""
     from tidegate.cli.render.action_log import ActionLog
-    from tidegate.cli.render.progress import Progress
+    from tidegate.cli.render.unanswered import told
     from tidegate.kinds.integrations.app.apply import apply_plan, ready, try_plan
     from tidegate.kinds.integrations.app.executor import BAD
     from tidegate.kinds.integrations.cli.by_hand import recorder
 
     count, progress = CauseCount(verbose=asked.verbose), ApplyProgress(len(ready(plan)))
-    with closing(ActionLog(asked.settings)) as log, Progress("applying", progress.total) as bar:
+    with (
+        closing(ActionLog(asked.settings)) as log,
+        told(asked.unanswered, "applying", progress.total) as bar,
+    ):
 
         def heard(result: "ObjectResult") -> None:
             progress.ended += 1
-            bar.clear()
-            log.acted(result, dry_run=dry_run)
-            if result.outcome not in BAD or count.shows(
-                f"{result.outcome.value}: {result.detail}", result.change.cluster
-            ):
-                click.echo(result_line(result, " (server dry run)" if dry_run else ""))
+            with bar.paused():
+                log.acted(result, dry_run=dry_run)
+                if result.outcome not in BAD or count.shows(
+                    f"{result.outcome.value}: {result.detail}", result.change.cluster
+                ):
+                    click.echo(result_line(result, " (server dry run)" if dry_run else ""))
             bar.tell(1)
 
         def begun(_: "PlannedChange") -> None:

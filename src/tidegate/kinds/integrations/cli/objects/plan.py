@@ -114,7 +114,7 @@ def _planned(
 
     async def run() -> "ChangePlan":
         async with asked.clusters() as find:
-            with Phases() as phases:
+            with Phases(asked.unanswered) as phases:
                 wanted = request_of(asked, adopt=adopt, allow_mass_delete=allow_mass_delete)
                 return await plan_changes(asked.view, find, wanted, phases)
 

@@ -32,7 +32,7 @@ def release(asked: EstateQuery, yes: bool, reason: str) -> None:
 
 async def _release(asked: EstateQuery, yes: bool, reason: str) -> bool:
     from tidegate.cli.render.action_log import ActionLog
-    from tidegate.cli.render.progress import Progress
+    from tidegate.cli.render.unanswered import told
     from tidegate.kinds.integrations.app.apply import ours, release_objects
     from tidegate.kinds.integrations.app.executor import BAD, ObjectResult
     from tidegate.kinds.integrations.app.plan import PlanRequest, plan_changes, plan_document
@@ -42,7 +42,7 @@ async def _release(asked: EstateQuery, yes: bool, reason: str) -> bool:
 
     limit = asked.settings.limits_concurrency
     async with asked.clusters() as find:
-        with Phases() as phases:
+        with Phases(asked.unanswered) as phases:
             request = PlanRequest(ask_servers=False, concurrency_max=limit)
             plan = await plan_changes(asked.view, find, request, phases)
         tell(asked, plan_document(plan))
@@ -56,14 +56,14 @@ async def _release(asked: EstateQuery, yes: bool, reason: str) -> bool:
         confirm("Continue?", yes)
         with (
             closing(ActionLog(asked.settings)) as log,
-            Progress("giving back", len(mine)) as bar,
+            told(asked.unanswered, "giving back", len(mine)) as bar,
             recorder(asked.settings) as record,
         ):
 
             def heard(result: ObjectResult) -> None:
-                bar.clear()
-                log.acted(result)
-                click.echo(result_line(result))
+                with bar.paused():
+                    log.acted(result)
+                    click.echo(result_line(result))
                 bar.tell(1)
 
             done = await release_objects(plan, record, reason, heard)

@@ -117,7 +117,7 @@ def _planned(
 
     async def run() -> "PinPlan":
         settings = asked.settings
-        async with asked.clusters() as find:
+        async with asked.reading() as find:
             return await work(
                 PinGround(
                     view=asked.view,
