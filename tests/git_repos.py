@@ -66,6 +66,16 @@ def commit(
     return _head(folder)
 
 
+def tip(folder: Path, branch: str) -> str:
+    """The commit a branch of a bare repository is at, as git keeps it; empty: there is none."""
+    name = f"refs/heads/{branch}"
+    loose, packed = folder / name, folder / "packed-refs"
+    if loose.is_file():
+        return loose.read_text().strip()
+    lines = packed.read_text().splitlines() if packed.is_file() else []
+    return next((line.split(" ")[0] for line in lines if line.endswith(f" {name}")), "")
+
+
 def _head(folder: Path) -> str:
     """Read as git has just written it; `git` is asked where that is done in another way."""
     own = folder / ".git"

@@ -3,6 +3,7 @@
 import asyncio
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -133,3 +134,55 @@ def test_what_was_done_can_be_read_with_git(tmp_path: Path) -> None:
     asyncio.run(forge.merge(1))
     told = git(bare, "log", "--format=%s", "refs/tidegate/forge").splitlines()
     assert told == ["merge 1", f"check of {sha[:12]} is success", "comment on 1", "open promote-1"]
+
+
+def test_a_forge_that_was_read_before_says_what_a_new_one_says(tmp_path: Path) -> None:
+    """What it keeps is never in the way of what others do, by a forge or by git alone."""
+    bare = bare_repository(tmp_path / "a.git")
+    for i in (1, 2, 3):
+        commit(bare, f"promote-{i}", {f"{i}.yml": "a: 2\n"}, onto="main")
+    old, other = LocalForge(bare), LocalForge(bare)
+    green = CheckStatus(name="check", state=StatusState.SUCCESS, text="")
+    red = CheckStatus(name="check", state=StatusState.FAILURE, text="")
+    steps: list[Callable[[], object]] = [
+        *(lambda i=i: asyncio.run(other.open(proposal(f"promote-{i}"))) for i in (1, 2, 3)),
+        lambda: asyncio.run(other.comment(1, "preview", "x")),
+        lambda: commit(bare, "promote-1", {"b.yml": "b: 2\n"}, onto="promote-1"),
+        lambda: asyncio.run(old.comment(1, "preview", "y")),
+        lambda: asyncio.run(other.status(tip(bare, "promote-1"), green)),
+        lambda: asyncio.run(other.status(tip(bare, "promote-1"), red)),
+        lambda: asyncio.run(other.merge(2)),
+        lambda: commit(bare, "main", {"b.yml": "b: 3\n"}, onto="main"),
+        lambda: git(bare, "update-ref", "-d", "refs/heads/promote-1"),
+        lambda: git(bare, "update-ref", "-d", "refs/merge-requests/1/head"),
+        lambda: git(bare, "update-ref", "refs/heads/main", "refs/heads/promote-3"),
+        lambda: asyncio.run(other.decline(1)),
+    ]
+    for step in steps:
+        step()
+        assert _seen(old, bare) == _seen(LocalForge(bare), bare)
+    states = {each.number: each.state.value for each in asyncio.run(old.find(state=None))}
+    assert states == {1: "closed", 2: "merged", 3: "merged"}
+
+
+def _seen(forge: LocalForge, bare: Path) -> object:
+    requests = [asyncio.run(forge.get(number)) for number in (1, 2, 3)]
+    said = [asyncio.run(forge.comments(each.number)) for each in requests if each is not None]
+    return requests, said, asyncio.run(forge.statuses(tip(bare, "promote-1")))
+
+
+def test_where_nothing_moved_one_process_reads_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A service asks all day: what follows from names of commits is not asked for again."""
+    bare = bare_repository(tmp_path / "a.git")
+    for i in (1, 2):
+        commit(bare, f"promote-{i}", {f"{i}.yml": "a: 2\n"}, onto="main")
+    forge = LocalForge(bare)
+    for i in (1, 2):
+        asyncio.run(forge.open(proposal(f"promote-{i}")))
+    known = asyncio.run(forge.find()), asyncio.run(forge.get(1))
+    started = tmp_path / "started"
+    monkeypatch.setenv("GIT_TRACE2_EVENT", str(started))
+    assert (asyncio.run(forge.find()), asyncio.run(forge.get(1))) == known
+    assert started.read_text().count('"event":"start"') == 2

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.bundles import MemoryTree, read_uncached
-from tests.git_repos import clone, commit, git, push_change, remote
+from tests.git_repos import clone, commit, git, push_change, remote, tip
 from tests.kept import START, Kept
 from tests.picture_key import LINKS, PUBLIC
 from tests.staged import INTEGRATION, TIERS, Declared, rules
@@ -45,12 +45,11 @@ class GitDeclared(Declared):
         self.forge = LocalForge(self.bare)
         self.repository = open_repository(clone(self.bare, folder / "clone"))
         self._trees: dict[str, Tree] = {}
-        self.estates = BundleEstates(lambda: self.tree(self._tip()), read_uncached, fresh_s=0)
+        self.estates = BundleEstates(self._newest, read_uncached, fresh_s=0)
 
-    def _tip(self) -> str:
-        """What main is at; read without git, as it is asked for at every look."""
-        loose = self.bare / "refs" / "heads" / "main"
-        return loose.read_text().strip() if loose.is_file() else git(self.bare, "rev-parse", "main")
+    def _newest(self) -> Tree:
+        """The bundle as main has it."""
+        return self.tree(tip(self.bare, "main"))
 
     def tree(self, commit: str) -> Tree:
         """The bundle at a commit."""
@@ -73,7 +72,7 @@ class GitDeclared(Declared):
 
     def promote(self, image: str, old: str) -> None:
         """A promotion of the default image, which holds every shard back."""
-        tree = self.tree(self._tip())
+        tree = self._newest()
         text = self.main().replace(f"spec: {{imageRef: {old}", f"spec: {{imageRef: {image}")
         assert text != self.main()
         held = held_back(tree, read_uncached, Site(), {FILE: text.encode()})

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.git_repos import BOB, clone, commit, git, push_change, remote
+from tests.git_repos import BOB, clone, commit, git, push_change, remote, tip
 from tidegate.forge.client.local import LocalForge
 from tidegate.forge.port import MergeRequest, Proposal, RequestState
 from tidegate.git.client.repository import open_repository
@@ -51,7 +51,7 @@ class Site:
 
     def tip(self, branch: str) -> str:
         """What the forge has a branch at."""
-        return git(self.bare, "rev-parse", f"refs/heads/{branch}")
+        return tip(self.bare, branch)
 
     def commits(self) -> list[str]:
         """The subjects of what our branch has beyond its target."""

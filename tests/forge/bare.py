@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from tests.git_repos import git
+from tests.git_repos import git, tip
 
 __all__ = ["bare_repository", "commit", "git", "tip"]
 
@@ -33,8 +33,3 @@ def commit(folder: Path, branch: str, files: dict[str, str], onto: str = "") -> 
         given="\n".join(lines) + "\n",
     )
     return tip(folder, branch)
-
-
-def tip(folder: Path, branch: str) -> str:
-    """The commit a branch is at."""
-    return git(folder, "rev-parse", f"refs/heads/{branch}")

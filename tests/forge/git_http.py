@@ -3,6 +3,7 @@
 import asyncio
 import base64
 import os
+from functools import cache
 from pathlib import Path
 
 from aiohttp import web
@@ -17,6 +18,12 @@ def password_of(request: web.Request) -> str:
     if scheme.lower() != "basic":
         return ""
     return base64.b64decode(rest).decode().partition(":")[2]
+
+
+@cache
+def _program() -> Path:
+    """Where git has it."""
+    return Path(git(Path.cwd(), "--exec-path")) / "git-http-backend"
 
 
 async def answer_git(world: World, request: web.Request) -> web.Response:
@@ -40,9 +47,8 @@ async def answer_git(world: World, request: web.Request) -> web.Response:
         "REMOTE_ADDR": "127.0.0.1",
         "GIT_CONFIG_GLOBAL": os.devnull,
     }
-    program = Path(git(world.folder, "--exec-path")) / "git-http-backend"
     process = await asyncio.create_subprocess_exec(
-        program,
+        _program(),
         env=env,
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,

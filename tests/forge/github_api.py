@@ -39,7 +39,7 @@ def request(call: Call, project: Project, each: Request) -> dict[str, Any]:
     owner = project.path.partition("/")[0]
     merged = each.state == "merged"
     # One that is open has the commit of a merge that was tried.
-    tried = git(project.folder, "rev-parse", "refs/heads/main") if not merged else each.merged_as
+    tried = each.merged_as if merged else project.tip("main")
     return {
         "id": 1000 + each.number,
         "number": each.number,

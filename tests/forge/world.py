@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tests.forge.bare import git
+from tests.forge.bare import git, tip
 
 
 @dataclass(frozen=True)
@@ -87,11 +87,13 @@ class Project:
     runs: dict[str, dict[str, str]] = field(default_factory=dict)
     # Labels that there are, by name, and their numbers.
     labels: dict[str, int] = field(default_factory=dict)
+    # Whether two commits conflict, which never changes.
+    tried: dict[tuple[str, str], bool] = field(default_factory=dict)
     counter: Iterator[int] = field(default_factory=lambda: itertools.count(1))
 
     def has_branch(self, name: str) -> bool:
         """Whether a person pushed a branch."""
-        return git(self.folder, "for-each-ref", f"refs/heads/{name}") != ""
+        return tip(self.folder, name) != ""
 
     def has_commit(self, sha: str) -> bool:
         """Whether a commit is there."""
@@ -101,7 +103,7 @@ class Project:
 
     def tip(self, branch: str) -> str:
         """The commit a branch is at; empty: it is gone."""
-        return git(self.folder, "for-each-ref", "--format=%(objectname)", f"refs/heads/{branch}")
+        return tip(self.folder, branch)
 
     def head(self, request: Request) -> str:
         """What the branch of a request is at, or was when it ended."""
@@ -150,11 +152,14 @@ class Project:
         head, onto = self.tip(request.source), self.tip(request.target)
         if request.state != "open" or not head or not onto:
             return False
-        try:
-            git(self.folder, "merge-tree", "--write-tree", onto, head)
-        except AssertionError:  # git says what conflicts, and fails
-            return True
-        return False
+        if (onto, head) not in self.tried:
+            try:
+                git(self.folder, "merge-tree", "--write-tree", onto, head)
+            except AssertionError:  # git says what conflicts, and fails
+                self.tried[onto, head] = True
+            else:
+                self.tried[onto, head] = False
+        return self.tried[onto, head]
 
     def of_commit(self, sha: str) -> list[Request]:
         """The requests whose branch has a commit that their target had not, or that made it."""

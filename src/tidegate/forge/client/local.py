@@ -137,7 +137,7 @@ class LocalForge:
         head, onto = _head(kept, state), state.branch(kept.target)
         if kept.state is not RequestState.OPEN or not head or not onto:
             return False
-        return self._store.git.run("merge-tree", "--write-tree", onto, head).returncode == 1
+        return self._store.conflict(onto, head)
 
     def _find(
         self, source: str, title: str, label: str, state: RequestState | None

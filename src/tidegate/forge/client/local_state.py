@@ -3,11 +3,12 @@
 The ref moves only if it is where it was read: the second of two writers reads again, so that no
 change is lost. `refs/tidegate/forge` is a line of commits, one for each change, with a file for
 every merge request and for every commit with check results: `git log -p refs/tidegate/forge` shows
-the history.
+the history. What follows from full names of objects never changes and is kept: where nothing moved,
+one process reads the refs and no other is needed.
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Set
 from functools import cache
 from pathlib import Path
 from typing import TypeVar
@@ -15,6 +16,7 @@ from typing import TypeVar
 import msgspec
 
 from tidegate.forge.port import RequestState, StatusState
+from tidegate.git.client.kept import KeptContents, KeptFacts
 from tidegate.git.client.process import Git, decoded
 from tidegate.model.errors import OutsideError
 from tidegate.model.json_text import decode_json
@@ -78,6 +80,13 @@ class LocalForgeStore:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._opened: Git | None = None
+        # The files of the commit that was read or written last.
+        self._listed: tuple[str, Mapping[str, str]] = ("", {})
+        self._contents = KeptContents()
+        # Requests as they are, by the content of their file and the commits of their two branches.
+        self._requests: KeptFacts[tuple[str, str, str], StoredRequest] = KeptFacts()
+        # Whether two commits conflict.
+        self._conflicts: KeptFacts[tuple[str, str], bool] = KeptFacts()
 
     @property
     def git(self) -> Git:
@@ -95,41 +104,66 @@ class LocalForgeStore:
 
     def read(self) -> LocalForgeState:
         """Everything as it is now, by as many processes however much there is."""
-        refs = self._refs(REF, *_OF_REQUESTS)
+        refs = self._refs()
         commit = refs.get(REF, "")
         if not commit:
             return LocalForgeState("", {}, {}, refs)
-        files: dict[str, str] = {}
-        for entry in decoded(self.git.ask("ls-tree", "-z", commit)).split("\0")[:-1]:
-            about, _, name = entry.partition("\t")
-            files[name] = about.split()[2]
-        wanted = [(name, blob) for name, blob in files.items() if _REQUEST.fullmatch(name)]
-        kept = [_decoded(text, StoredRequest, name) for name, text in self.git.contents(wanted)]
-        # The refs whose commits a target has, by its commit.
-        merged = cache(lambda target: self._refs(f"--merged={target}", *_OF_REQUESTS))
-        requests = {each.number: self._arrived(each, refs, merged) for each in kept}
+        files = self._files(commit)
+        named = {name: blob for name, blob in files.items() if _REQUEST.fullmatch(name)}
+        texts = self._texts(named)
+        stored = {name: _decoded(texts[name], StoredRequest, name) for name in named}
+        ends = {name: _ends(each, refs) for name, each in stored.items()}
+        heads = {head for head, target in ends.values() if head and target}
+        # The heads whose commits a target has, by its commit.
+        merged = cache(lambda target: self._merged(target, heads))
+        requests: dict[int, StoredRequest] = {}
+        for name, each in stored.items():
+            known = (named[name], *ends[name])
+            found = self._requests.get(known)
+            if found is None:
+                found = self._arrived(each, *ends[name], merged)
+                self._requests.keep(known, found)
+            requests[each.number] = found
         return LocalForgeState(commit, files, requests, refs)
 
-    def _refs(self, *which: str) -> dict[str, str]:
+    def _refs(self) -> dict[str, str]:
         """The commits of refs by their names."""
-        listed = decoded(self.git.ask("for-each-ref", "--format=%(objectname) %(refname)", *which))
+        form = "--format=%(objectname) %(refname)"
+        listed = decoded(self.git.ask("for-each-ref", form, REF, *_OF_REQUESTS))
         pairs = (line.split(" ", 1) for line in listed.splitlines())
         return {name: commit for commit, name in pairs}
 
+    def _files(self, commit: str) -> Mapping[str, str]:
+        """The identity of each file of a state, by its name."""
+        last, files = self._listed
+        if last == commit:
+            return files
+        entries = decoded(self.git.ask("ls-tree", "-z", commit)).split("\0")[:-1]
+        pairs = (entry.partition("\t")[::2] for entry in entries)
+        found = {name: about.split()[2] for about, name in pairs}
+        self._listed = commit, found
+        return found
+
+    def _texts(self, files: Mapping[str, str]) -> dict[str, bytes]:
+        """The contents of files by their names; those that are not kept by one process."""
+        known = self._contents.of(files.values())
+        asked = [(name, blob) for name, blob in files.items() if blob not in known]
+        for name, text in self.git.contents(asked):
+            self._contents.keep(files[name], text)
+            known[files[name]] = text
+        return {name: known[blob] for name, blob in files.items()}
+
+    def _merged(self, target: str, heads: Set[str]) -> frozenset[str]:
+        """Those of some commits that are in another."""
+        given = "".join(f"{each}\n" for each in (*heads, f"^{target}"))
+        walked = self.git.ask("rev-list", "--stdin", given=given.encode())
+        return frozenset(heads - set(decoded(walked).split()))
+
     def _arrived(
-        self,
-        kept: StoredRequest,
-        refs: Mapping[str, str],
-        merged: Callable[[str], Mapping[str, str]],
+        self, kept: StoredRequest, head: str, target: str, merged: Callable[[str], frozenset[str]]
     ) -> StoredRequest:
         """A request whose commits are in the target counts as merged, even if only git did it."""
-        if kept.state is not RequestState.OPEN:
-            return kept
-        # The offered commit, and not commits that were pushed to the branch later.
-        offered = f"refs/merge-requests/{kept.number}/head"
-        ref = offered if offered in refs else f"refs/heads/{kept.source}"
-        head, target = refs.get(ref, ""), refs.get(f"refs/heads/{kept.target}", "")
-        if not (head and target and merged(target).get(ref) == head):
+        if not (head and target and head in merged(target)):
             return kept
         # A request without new commits cannot be merged.
         if kept.onto and self.holds(head, kept.onto):
@@ -152,7 +186,7 @@ class LocalForgeStore:
         name = status_file(sha)
         if name not in state.files:
             return {}
-        text = self.git.ask("cat-file", "blob", state.files[name])
+        text = self._texts({name: state.files[name]})[name]
         return _decoded(text, dict[str, StoredStatus], name)
 
     def write(
@@ -163,12 +197,17 @@ class LocalForgeStore:
         False: another writer was faster, and nothing was done. A move is a line of `update-ref`.
         """
         pretty = msgspec.json.format(msgspec.json.encode(value), indent=2) + b"\n"
-        files = {**state.files, name: self.made("hash-object", "-w", "--stdin", given=pretty)}
-        listed = "".join(f"100644 blob {files[each]}\t{each}\0" for each in sorted(files))
+        blob = self.made("hash-object", "-w", "--stdin", given=pretty)
+        files = dict(sorted({**state.files, name: blob}.items()))
+        listed = "".join(f"100644 blob {files[each]}\t{each}\0" for each in files)
         tree = self.made("mktree", "-z", given=listed.encode())
         parent = ("-p", state.commit) if state.commit else ()
         commit = self.made("commit-tree", tree, *parent, given=f"{why}\n".encode())
-        return self._move([f"update {REF} {commit} {state.commit or NOTHING}", *moves])
+        if not self._move([f"update {REF} {commit} {state.commit or NOTHING}", *moves]):
+            return False
+        self._contents.keep(blob, pretty)
+        self._listed = commit, files
+        return True
 
     def made(self, *arguments: str, given: bytes) -> str:
         """The name of an object that git creates."""
@@ -183,6 +222,17 @@ class LocalForgeStore:
         """Whether a commit is an ancestor of another, or the same; False if it does not exist."""
         return self.git.run("merge-base", "--is-ancestor", old, new).returncode == 0
 
+    def conflict(self, onto: str, head: str) -> bool:
+        """Whether git cannot merge one commit into another."""
+        known = self._conflicts.get((onto, head))
+        if known is not None:
+            return known
+        ended = self.git.run("merge-tree", "--write-tree", onto, head).returncode
+        # Any other code is an error, and not an answer.
+        if ended in (0, 1):
+            self._conflicts.keep((onto, head), ended == 1)
+        return ended == 1
+
     def _move(self, lines: Iterable[str]) -> bool:
         """Move refs together; False: one of them was not where it was read."""
         given = "".join(f"{line}\n" for line in lines).encode()
@@ -192,6 +242,16 @@ class LocalForgeStore:
         if b"cannot lock ref" in done.stderr:
             return False
         raise OutsideError(f"{self.folder}: git update-ref: {self.git.said(done)}")
+
+
+def _ends(kept: StoredRequest, refs: Mapping[str, str]) -> tuple[str, str]:
+    """The commits of an open request and of its target; empty: there is none, or it has ended."""
+    if kept.state is not RequestState.OPEN:
+        return "", ""
+    # The offered commit, and not commits that were pushed to the branch later.
+    offered = f"refs/merge-requests/{kept.number}/head"
+    ref = offered if offered in refs else f"refs/heads/{kept.source}"
+    return refs.get(ref, ""), refs.get(f"refs/heads/{kept.target}", "")
 
 
 def _places(*folders: Path) -> list[Path]:
