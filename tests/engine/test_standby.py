@@ -66,6 +66,21 @@ def test_a_worker_that_leads_something_stands_by_no_more() -> None:
     assert sorted(workers.store.leases()) == ["k/a", "standby:0"]
 
 
+def test_a_worker_that_took_over_does_not_stand_by_as_well() -> None:
+    """Until it gives its place back it has both leases, and `status` must not list it twice."""
+    workers = Workers()
+    heir = workers.worker("w1")
+
+    async def story() -> None:
+        await heir.stand_by()
+        await heir.look(["k/a"])
+        assert await heir.take("k/a") is not None
+
+    asyncio.run(story())
+    assert sorted(workers.store.leases()) == ["k/a", "standby:0"]
+    assert workers.standing() == []
+
+
 def test_standing_by_is_no_share_of_the_work() -> None:
     """A worker that stands by is to take what is free, as one that has nothing."""
     workers = Workers()

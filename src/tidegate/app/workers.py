@@ -74,11 +74,13 @@ class StandbyWorker(Part, frozen=True, kw_only=True):
 
 
 def standbys(records: Mapping[str, KeptLease], now: Instant) -> tuple[StandbyWorker, ...]:
-    """The workers that stand by, by name."""
+    """The workers that stand by, by name: one that leads by now does not, whatever it said last."""
+    running = [(name, each) for name, each in records.items() if each.runs(now)]
+    leading = {each.lease.holder for name, each in running if not name.startswith(STANDBY)}
     there = (
         (each.lease.holder, each.look)
-        for name, each in records.items()
-        if name.startswith(STANDBY) and each.runs(now)
+        for name, each in running
+        if name.startswith(STANDBY) and each.lease.holder not in leading
     )
     found = (
         StandbyWorker(name=name, acts=look.acts, seen_at=format_instant(look.at))
