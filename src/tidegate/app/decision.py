@@ -46,7 +46,7 @@ class Decision:
         if "view" in made:
             kept["view"] = msgspec.structs.replace(self.view, now=now)
         moves = worker.moves == self.worker.moves
-        same = ("rows", "reached", *(("counts", "holds") if moves else ()))
+        same = ("names", "rows", "reached", *(("counts", "holds") if moves else ()))
         kept.update({name: made[name] for name in same if name in made})
         if "cells" in made and moves:
             kept["cells"] = msgspec.structs.replace(self.cells, at=format_instant(now))
@@ -56,6 +56,11 @@ class Decision:
     def view(self) -> PartitionView:
         """Its rows, made once."""
         return self.rules.view(self.partition, self.state, self.world, self.plan, self.now)
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """Its targets by name, gathered once."""
+        return frozenset(each.name for each in self.view.targets)
 
     @cached_property
     def rows(self) -> dict[str, str]:

@@ -214,11 +214,8 @@ def _words(what: str) -> str:
 def _needs(every: Iterable[Decision]) -> tuple[list[Need], int]:
     found, more = list[Need](), 0
     for one in every:
-        known = {each.name for each in one.view.targets}
         some = [
-            Need(
-                one.partition, name, name if name in known else "", WORDS[_NEEDS.get(what, "over")]
-            )
+            Need(one.partition, name, name if name in one.names else "", _words(what))
             for what, name in needs_of(one.view)
         ]
         found += some[:NEEDS_SHOWN]

@@ -215,7 +215,7 @@ class ServicePages:
         if not isinstance(found, TargetDetails):
             return RedirectResponse(f"/rollout/{path_part(found.id)}", 303, headers=HEADERS)
         panel = _panel(journals, found)
-        panel["later"] = later and len(journals.find(found.rollout).view.targets) <= DATED_MAX
+        panel["later"] = later and len(journals.find(found.rollout).names) <= DATED_MAX
         if _is_part(request):
             return html("why_part.html", panel=panel, then=asked_moment(request))
         header = self._frame(request, caller, journals, "", found.rollout)
@@ -357,8 +357,7 @@ def _panel(journals: Journals, found: TargetDetails) -> dict[str, Any]:
 
     Beside each verdict: the other targets that its facts name, as who has a mutex.
     """
-    others = {each.name for each in journals.find(found.rollout).view.targets}
-    others.discard(found.target.name)
+    known = journals.find(found.rollout).names
     lines = target_tree(found.target, parse_instant(found.at), found.worker)
     if found.stopped_by:
         lines.append(f"stopped by: {found.stopped_by}")
@@ -368,7 +367,7 @@ def _panel(journals: Journals, found: TargetDetails) -> dict[str, Any]:
         (
             each.change,
             [
-                (part, _named(part, others))
+                (part, _named(part, known, found.target.name))
                 for part in sorted(each.verdicts, key=lambda part: _ORDER.index(part.outcome))
             ],
         )
@@ -384,13 +383,13 @@ def _panel(journals: Journals, found: TargetDetails) -> dict[str, Any]:
     }
 
 
-def _named(part: VerdictPart, others: set[str]) -> list[str]:
-    """The targets that the facts of a shut gate name; a few of them."""
+def _named(part: VerdictPart, known: frozenset[str], but: str) -> list[str]:
+    """The other targets that the facts of a shut gate name; a few of them."""
     if part.outcome == "pass":
         return []
     values = (each if isinstance(each, tuple) else (each,) for each in part.facts.values())
-    named = dict.fromkeys(str(one) for each in values for one in each if str(one) in others)
-    return list(named)[:NEXT_SHOWN]
+    named = dict.fromkeys(str(one) for each in values for one in each)
+    return [each for each in named if each in known and each != but][:NEXT_SHOWN]
 
 
 _ORDER = ("stop", "wait", "pass")
