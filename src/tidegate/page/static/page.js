@@ -290,14 +290,15 @@
       this.labels = [];
       this.cursor = -1;
       this.query();
-      // Drawing makes it higher, which is no reason to draw again.
-      new ResizeObserver(() => { if (this.room() !== this.width) this.layout(); }).observe(canvas.parentElement);
+      // Drawing makes it higher, which is no reason to draw again. Why, which makes it narrower, is
+      // painted before 50,000 cells are laid out again.
+      new ResizeObserver(() => { clearTimeout(this.sizing); this.sizing = setTimeout(() => { if (this.room() !== this.width) this.layout(); }); }).observe(canvas.parentElement);
       matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.draw());
       canvas.addEventListener("mousemove", (event) => this.hover(event));
       canvas.addEventListener("mouseleave", () => { $("#hover").hidden = true; });
       canvas.addEventListener("click", (event) => { const at = this.at(event); if (at >= 0) { this.move(at); this.open(false); } });
       canvas.addEventListener("keydown", (event) => this.key(event));
-      canvas.addEventListener("focus", () => { if (this.cursor < 0 && this.cells.length) this.move(0); else this.ring(); });
+      canvas.addEventListener("focus", () => { if (this.cursor < 0 && this.cells.length && canvas.matches(":focus-visible")) this.move(0); else this.ring(); }); // a click says where
       canvas.addEventListener("blur", () => this.ring());
     }
     room() { return Math.max(200, this.canvas.parentElement.clientWidth - 20); }
