@@ -127,6 +127,12 @@ def test_no_known_default_is_nothing_to_run(how: str, bundle: Bundle, land: Land
         assert done.exit_code != 0, (command, done.output)
         assert said in done.output, (command, done.output)
         assert "latest" not in done.output
+    shown = CliRunner().invoke(cli, ["show", "shard/follower", "--bundle", str(bundle.root)])
+    assert shown.exit_code == 1, shown.output
+    unknown = "Error: follower in prod-1/integrations: what it wants is unknown: "
+    assert f"{unknown}{said}" in " ".join(shown.output.split()), shown.output
+    own = CliRunner().invoke(cli, ["show", "shard/own", "--bundle", str(bundle.root)])
+    assert own.exit_code == 0, own.output
     assert images(land) == before
 
 

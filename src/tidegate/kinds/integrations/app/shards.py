@@ -116,6 +116,15 @@ def in_order(name: str) -> list[str | int]:
     return [int(part) if place % 2 else part for place, part in enumerate(parts)]
 
 
+def unknown_images(units: Units) -> tuple[str, ...]:
+    """Why it is not known what some units are to run, a line for each."""
+    return tuple(
+        f"{unit.name} in {'/'.join(where_of(place))}: what it wants is unknown: {place.no_image}"
+        for place, unit in units
+        if place.no_image and not unit.pinned_by
+    )
+
+
 async def list_shards(
     units: Units,
     find: FindCluster,

@@ -4,6 +4,7 @@ import asyncio
 from typing import TYPE_CHECKING
 
 import click
+from msgspec.structs import replace
 
 from tidegate.cli.main import FAILURE
 from tidegate.cli.output import again, emit, say, terminal_width, wants_colour
@@ -15,6 +16,7 @@ from tidegate.kinds.integrations.app.shards import (
     find_units,
     list_shards,
     pasts_in,
+    unknown_images,
 )
 from tidegate.kinds.integrations.cli.estate import (
     FORMATS,
@@ -71,7 +73,9 @@ def get_shards(
 
 def show_shard(asked: EstateQuery, target: str, output: str, colour: bool) -> None:
     """Everything known of one shard, wherever it runs."""
-    found = _listed(asked, _named(asked, target))
+    units = _named(asked, target)
+    found = _listed(asked, units)
+    found = replace(found, troubles=(*found.troubles, *unknown_images(units)))
     if output != "table":
         emit(found, output)
     else:
