@@ -154,7 +154,7 @@ class Worker:
         self._stage = stage
         self._partition = partition
         self._name = name
-        self.fleet = PolicyFleet(stage.hub.client(), fresh_s=0.0)
+        self.fleet = PolicyFleet(stage.hub.client(), fresh_s=0.0, settle_s=0.0)
         self.kind = PolicyKind(self.fleet)
         self.part: PartitionState[RolloutState] = PartitionState(
             stage.store, partition, RolloutRules()

@@ -5,10 +5,11 @@ from collections import Counter
 from typing import Any
 
 from tests.hub_stage import GROUPS, MINUTE, NAME, PARTITION, HubStage, Worker, adopted, play
+from tests.patience import patiently
 from tests.wave_stage import WaveStage
 from tidegate.journal.facts import Mode
-from tidegate.kinds.policies.fleet import PolicyFleet
-from tidegate.kubernetes.port import MANAGER, Document, Entries, Object
+from tidegate.kinds.policies.fleet import SETTLE_S, PolicyFleet
+from tidegate.kubernetes.port import MANAGER, Applied, Document, Entries, Object
 from tidegate.kubernetes.simulated.api import SimulatedApi
 from tidegate.kubernetes.simulated.cluster import SimulatedCluster
 from tidegate.model.time import SECOND, Duration
@@ -109,11 +110,41 @@ def test_taking_over_waits_for_no_cluster_in_turn() -> None:
     """All pointers are written side by side, and all before the root looks them up."""
     stage = adopted()
     counts: Counter[str] = Counter()
-    fleet = PolicyFleet(Slow(stage.hub.api, counts), fresh_s=0.0)
+    fleet = PolicyFleet(Slow(stage.hub.api, counts), fresh_s=0.0, settle_s=0.0)
     asyncio.run(fleet.adopt(PARTITION))
     assert counts["most"] == 2 * len(GROUPS)
     stage.pass_time(60)
     assert set(stage.values().values()) == {"1"}
+
+
+class Timed(SimulatedCluster):
+    """A hub that notes when objects of each kind were written last."""
+
+    def __init__(self, api: SimulatedApi, at: dict[str, float], manager: str = MANAGER) -> None:
+        super().__init__(api, manager)
+        self._at = at
+        self._on = api
+
+    def under(self, manager: str) -> "Timed":
+        return Timed(self._on, self._at, manager)
+
+    async def apply(self, document: Document, **more: Any) -> Applied:
+        self._at[str(document["kind"])] = asyncio.get_running_loop().time()
+        return await super().apply(document, **more)
+
+    async def write_status(self, found: Object, status: Document) -> Object:
+        self._at[found.kind.name] = asyncio.get_running_loop().time()
+        return await super().write_status(found, status)
+
+
+def test_decisions_are_there_for_a_while_before_a_binding_names_them() -> None:
+    """A propagator that saw the binding first would take the policy from every cluster."""
+    stage = adopted()
+    written: dict[str, float] = {}
+    fleet = PolicyFleet(Timed(stage.hub.api, written), fresh_s=0.0)
+    patiently(fleet.adopt(PARTITION))
+    assert written["PlacementBinding"] - written["PlacementDecision"] >= SETTLE_S
+    assert written["Policy"] >= written["PlacementBinding"]
 
 
 def test_a_wave_that_nothing_happens_to_is_put_together_once() -> None:

@@ -254,7 +254,7 @@ def test_what_is_kept_up_is_what_a_fresh_list_says(
             stage.pass_time(30)
             await worker.fleet.adopt(PARTITION)
         live = HubShelves(stage.hub.client(), fresh_s=0.0)
-        views, kept = PolicyViews(live), PolicyFleet(stage.hub.client(), fresh_s=0.0)
+        views, kept = PolicyViews(live), PolicyFleet(stage.hub.client(), fresh_s=0.0, settle_s=0.0)
         follower = asyncio.create_task(_follow(live))
         try:
             for step, then in steps:
@@ -270,7 +270,7 @@ def test_what_is_kept_up_is_what_a_fresh_list_says(
                 await fresh.mirror.fresh()
                 assert not live.gaps()
                 assert _kept(live, views) == _plain(fresh)
-                other = PolicyFleet(stage.hub.client(), fresh_s=0.0)
+                other = PolicyFleet(stage.hub.client(), fresh_s=0.0, settle_s=0.0)
                 for partition in await other.partitions():
                     assert await _observed(kept, partition) == await _observed(other, partition)
         finally:
@@ -299,7 +299,7 @@ def test_a_policy_is_looked_at_when_something_of_it_changes_and_only_then() -> N
     heard: list[str] = []
 
     async def story() -> None:
-        fleet = PolicyFleet(stage.hub.client(), fresh_s=0.0)
+        fleet = PolicyFleet(stage.hub.client(), fresh_s=0.0, settle_s=0.0)
 
         async def listen() -> None:
             async for partition in fleet.changes():

@@ -36,6 +36,8 @@ StagedView = PolicyView | SetView
 WORD = "policies"
 # Deadlines are weighed with every look: silence is no event.
 LOOK_S = 10.0
+# How long a propagator has to see our decisions before a binding names them.
+SETTLE_S = 3.0
 MOVED = "pointer moved"
 # Why a rollout is refused, as a condition has it.
 INVALID = "InvalidRollout"
@@ -64,6 +66,7 @@ class PolicyFleet:
         *,
         fresh_s: float = FRESH_S,
         look_s: float = LOOK_S,
+        settle_s: float = SETTLE_S,
         files: ReadFiles | None = None,
     ) -> None:
         self._hub = hub
@@ -73,6 +76,7 @@ class PolicyFleet:
         # What was last seen of each set.
         self._sets: dict[str, SetView] = {}
         self._look_s = look_s
+        self._settle_s = settle_s
         # The last observation of each policy, and what it was made from.
         self._observed: dict[str, tuple[tuple[int, ...], PolicyRollout, PolicyObservation]] = {}
         # Decisions are written whole: one at a time for each policy.
@@ -194,7 +198,7 @@ class PolicyFleet:
             await writer.keep_named(wanted)
             adopted = not view.staged
             if adopted:
-                await writer.adopt()
+                await writer.adopt(self._settle_s)
             elif not view.placement_kept:
                 await writer.keep_placement()
             await writer.bind(view.astray)
@@ -241,7 +245,7 @@ class PolicyFleet:
             # A root that was rewritten is taken over as it is now: all clusters have that.
             view = await self.view(partition, rewritten=True)
             if not view.staged:
-                await self._writer(view).adopt()
+                await self._writer(view).adopt(self._settle_s)
             return view.baseline_name
 
     async def leave(self, partition: str) -> str:

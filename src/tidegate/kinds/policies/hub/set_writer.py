@@ -3,6 +3,7 @@
 As for one policy (`writer.py`), with one write of a cluster's pointers for all of them.
 """
 
+import asyncio
 from collections import defaultdict
 from collections.abc import Iterable
 
@@ -32,7 +33,7 @@ class SetWriter:
         # For what all of them share.
         self._any = next(iter(self._writers.values()))
 
-    async def adopt(self) -> None:
+    async def adopt(self, settle_s: float) -> None:
         """Have every root look its content up; what any cluster has stays the same."""
         view = self._view
         if not view.reading.complete:
@@ -49,6 +50,7 @@ class SetWriter:
         await self._pointers.point_all(there)
         await self.keep_placement()
         await self.place(there)
+        await asyncio.sleep(settle_s if there else 0)
         await self.bind(view.bindings)
         for name in plain:
             await self._writers[name].write_root()

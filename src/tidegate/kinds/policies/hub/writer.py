@@ -1,7 +1,8 @@
 """What is written to a hub, in the order in which nothing can be lost.
 
     adopt   revision, pointers of all that have the policy, decisions of our own, bindings, root:
-            everything a cluster's content is looked up with is there before it is looked up
+            everything a cluster's content is looked up with is there before it is looked up;
+            the propagator watches decisions and bindings apart, so there is a pause between them
     move    the revision is there before a pointer names it; a cluster that gets the policy for the
             first time is in our decisions after it has a pointer
     leave   the root with the content that all have, bindings, and only then what is no longer used
@@ -108,8 +109,12 @@ class HubWriter:
         self._placement = own_placement(rollout.bound_as)
         self._decisions = OwnDecisions(self._binder, shelves, self._namespace, self._placement)
 
-    async def adopt(self) -> None:
-        """Have the root look its content up; what any cluster has stays the same."""
+    async def adopt(self, settle_s: float) -> None:
+        """Have the root look its content up; what any cluster has stays the same.
+
+        A binding that the propagator sees before our decisions takes the policy from all clusters:
+        they have so long to be seen.
+        """
         view = self._view
         baseline = view.baseline
         if not view.reading.complete:
@@ -121,6 +126,7 @@ class HubWriter:
             await self._pointers.point_all({each: {self._policy: baseline.name} for each in there})
         await self.keep_placement()
         await self.place(there)
+        await asyncio.sleep(settle_s if there else 0)
         await self.bind(view.bindings)
         await self.write_root()
 

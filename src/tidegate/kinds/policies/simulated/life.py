@@ -56,6 +56,6 @@ def living_policies(
             if policy.partition == partition:
                 latest[name] = SimulatedStep(clock.now(), outcome.world, outcome.plan, (), {})
 
-    fleet = PolicyFleet(hub.client(), fresh_s=look_s / 2, look_s=look_s)
+    fleet = PolicyFleet(hub.client(), fresh_s=look_s / 2, look_s=look_s, settle_s=0.0)
     started = Started(PolicyKind(fleet), RolloutTelemetry(), words=(WORD,))
     return Living(started=started, set_up=set_up, live=live, hear=hear)

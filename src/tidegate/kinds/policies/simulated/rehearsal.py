@@ -108,7 +108,7 @@ class PolicyRehearsal:
         for name, policy in self.script.policies.items():
             self.chronicles[name] = Chronicle(policy.label, self.scenario.told)
             self._parts[name] = PartitionState(self._store, policy.partition, RolloutRules())
-        kind = PolicyKind(PolicyFleet(self.hub.client(), fresh_s=ROUND_S / 2))
+        kind = PolicyKind(PolicyFleet(self.hub.client(), fresh_s=ROUND_S / 2, settle_s=0.0))
         end = Instant(self.scenario.start + self.scenario.stop_after)
         idle = False
         while self.clock.at <= end:
