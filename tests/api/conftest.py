@@ -19,4 +19,4 @@ def service(decided: Path, tmp_path: Path) -> Iterator[Service]:
     """An API over a journal of its own."""
     made = Service(copied(decided, tmp_path))
     yield made
-    made.archive.close()
+    made.close()

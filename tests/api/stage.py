@@ -135,6 +135,12 @@ class Service:
         self.api = Api(live, login, QUESTIONS, ACTS, "test")
         self.app = Starlette(routes=self.api.routes())
 
+    def close(self) -> None:
+        """End what reads the journal, then close it."""
+        self.api.close()
+        self.api._live.close()
+        self.archive.close()
+
     def client(self, role: Role = Role.ADMIN, **limits: Any) -> Client:
         """A client with a token of its own; `limits` are those of `TokenRequest`."""
         name = f"{role.value}-{len(list(self.archive.read('access')))}"

@@ -50,7 +50,7 @@ def test_the_proposer_does_not_approve(decided: Path, tmp_path: Path) -> None:
     assert (standing.status, "one revision" in standing.json["detail"]) == (403, True)
     assert other.get(f"/can-i?verb=approve&rollout={PARTITION}&group=stage").json["allowed"]
     assert other.post(APPROVE, STAGE, if_match="*").status == 200
-    service.archive.close()
+    service.close()
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ def test_a_rule_binds_what_it_is_for(
     service = service_with(decided, tmp_path, rule)
     answer = client_of(service, f"user:{AUTHOR}").post(f"{APPROVE}?dryRun=true", STAGE)
     assert answer.status == (403 if bound else 200), answer.text
-    service.archive.close()
+    service.close()
 
 
 def test_a_proposer_who_is_not_known_could_be_anyone(tmp_path: Path) -> None:
@@ -80,4 +80,4 @@ def test_a_proposer_who_is_not_known_could_be_anyone(tmp_path: Path) -> None:
     service = service_with(rollout_journal(tmp_path, author=""), tmp_path, {})
     refused = client_of(service, "user:bob@example.com").post(APPROVE, STAGE, if_match="*")
     assert (refused.status, "is not known" in refused.json["detail"]) == (403, True)
-    service.archive.close()
+    service.close()

@@ -87,7 +87,7 @@ def logins(decided: Path, tmp_path: Path) -> Iterator[Logins]:
     with listening_app(small.app) as small.url:
         made = Logins(small, copied(decided, tmp_path))
         yield made
-        made.service.archive.close()
+        made.service.close()
 
 
 class _Stay(HTTPRedirectHandler):
@@ -268,7 +268,7 @@ def test_cookies_are_for_tls_alone_where_there_is_tls(
     assert begun.cookies[0].startswith("__Host-tidegate-login=")
     assert "Secure" in begun.cookies[0]
     assert "https%3A%2F%2Ftidegate.example%2Fauth%2Fcallback" in begun.headers["location"]
-    served.service.archive.close()
+    served.service.close()
 
 
 def test_a_service_without_an_issuer_says_so(service: Service) -> None:

@@ -178,7 +178,7 @@ def test_a_viewer_of_all_approves_what_is_granted_beside(decided: Path, tmp_path
     assert (refused.status, "prod-1 of" in refused.json["detail"]) == (403, True)
     allowed = client.post(f"/approve/{PARTITION}", {**body, "groups": ["stage"]}, if_match="*")
     assert allowed.status == 200
-    service.archive.close()
+    service.close()
 
 
 def test_a_hold_reaches_no_further_than_its_caller(service: Service) -> None:

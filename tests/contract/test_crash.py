@@ -2,10 +2,12 @@
 
 import random
 from pathlib import Path
+from threading import Event, Thread
 
 import pytest
 
 from tests.contract import crash, journals
+from tests.patience import ended
 from tidegate.store.client.sqlite import SqliteDatabase
 
 # Enough to hit an append, a compaction and a pause in most runs; e2e kills more.
@@ -56,6 +58,35 @@ def test_every_connection_waits_for_the_disk(template: Path) -> None:
         found.add(tuple(values))
     database.close()
     assert found == {("wal", 2, 10_000)}
+
+
+def test_a_statement_that_another_thread_runs_ends_before_its_connection(template: Path) -> None:
+    """SQLite frees a statement with its connection: the thread that runs it would crash."""
+    database = SqliteDatabase(template, mode="rw")
+    begun, closed = Event(), Event()
+    order: list[str] = []
+
+    def pause() -> int:
+        begun.set()
+        return int(closed.wait(0.2))  # it cannot be closed: this is how long the test takes
+
+    def read() -> None:
+        with database.asking() as driver:
+            driver.raw.create_function("pause", 0, pause)
+            order.append(f"closed under the reader: {driver.execute('SELECT pause()').fetchone()}")
+
+    def close() -> None:
+        begun.wait()
+        database.close()
+        closed.set()
+        order.append("closed")
+
+    threads = [Thread(target=each, daemon=True) for each in (read, close)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        ended(each)
+    assert order == ["closed under the reader: (0,)", "closed"]
 
 
 def test_a_server_that_does_not_wait_for_the_disk_is_asked_to(postgres: str) -> None:

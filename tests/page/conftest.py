@@ -24,8 +24,7 @@ def service(decided: Path, tmp_path: Path) -> Iterator[PageService]:
     """A page over a journal of its own."""
     made = PageService(copied(decided, tmp_path))
     yield made
-    made.api.close()
-    made.archive.close()
+    made.close()
 
 
 @pytest.fixture(scope="module")

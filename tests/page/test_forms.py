@@ -72,7 +72,7 @@ def test_a_form_says_its_reach_and_does_what_its_command_does(
     assert ran.exit_code == 0, (words, ran.output)
     again = PageService(other)
     (same,) = braked(again)
-    again.archive.close()
+    again.close()
     assert _unowned(same) == _unowned(fact)
 
 

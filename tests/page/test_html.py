@@ -305,7 +305,7 @@ def test_a_journal_without_targets_is_a_page(tmp_path: Path) -> None:
     assert "Nothing goes out here yet." in reader.get("/").text
     for path in ("/brakes", "/journal", "/map.svg", "/act/hold"):
         assert reader.get(path).status == 200, path
-    service.archive.close()
+    service.close()
 
 
 LONG = "n" * 253
@@ -343,7 +343,7 @@ def test_names_are_text_wherever_they_are_shown(tmp_path: Path) -> None:
     for name in HOSTILE:
         assert unescape(reader.get(f"/rollout/{partition}").text).count(f"<bdi>{name}</bdi>") >= 1
     ElementTree.fromstring(reader.get("/map.svg").text)
-    service.archive.close()
+    service.close()
 
 
 @pytest.mark.parametrize(
@@ -367,7 +367,7 @@ def test_every_kind_is_on_every_screen(name: str, tmp_path: Path) -> None:
         assert every[0]["names"][0] in text_of(reader.get("/upgrades").text)
     if kind == "integrations":
         assert every[0]["rollout"] in text_of(reader.get("/integrations").text)
-    service.archive.close()
+    service.close()
 
 
 def test_story_9_what_failed_is_retried_with_its_reach_first(tmp_path: Path) -> None:
@@ -386,7 +386,7 @@ def test_story_9_what_failed_is_retried_with_its_reach_first(tmp_path: Path) -> 
     assert f"to be retried: {rollout}" in text_of(done.text)
     (asked, _) = service.archive.read(rollout, after=before)
     assert b"retryFailed" in asked.body
-    service.archive.close()
+    service.close()
 
 
 def test_story_4_the_last_day_says_who_did_what_and_why(service: PageService) -> None:
@@ -480,4 +480,4 @@ def test_fifty_thousand_targets_are_a_small_page(crowd: Path) -> None:
     assert len(whole.text) < 300_000
     picture = reader.get("/map.svg").text
     assert picture.count("M") == 50_000
-    service.archive.close()
+    service.close()

@@ -203,5 +203,4 @@ def test_labels_of_clusters_are_tried_for_upgrades(tmp_path: Path) -> None:
     found = reader.get(f"/when/{name}?set={clusters[0]['name']}/soak-days=99")
     assert found.status == 200, found.text
     assert "tidegate upgrades what-if --set" in text_of(found.text)
-    service.api.close()
-    service.archive.close()
+    service.close()

@@ -70,4 +70,4 @@ def test_a_verdict_is_said_alike_on_page_api_command_line_and_merge_request(
             assert code(words + (f" ({then})" if then else "")) in request, (target, words)
             checked += 1
     assert checked
-    service.archive.close()
+    service.close()

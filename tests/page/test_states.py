@@ -132,7 +132,7 @@ def hostile(tmp_path: Path) -> Iterator[PageService]:
     }
     service = PageService(journal_of(tmp_path, scenario))
     yield service
-    service.archive.close()
+    service.close()
 
 
 def test_names_that_attack_are_text_on_every_screen(hostile: PageService, browser: Browser) -> None:
@@ -188,7 +188,7 @@ def test_a_service_without_targets_says_so(tmp_path: Path, browser: Browser) -> 
         assert "covers no target of any rollout known here" in one.said("#reach")
         assert one.wrong == []
         one.context.close()
-    service.archive.close()
+    service.close()
 
 
 def test_fifty_thousand_targets_are_drawn_filtered_and_asked(
@@ -209,7 +209,7 @@ def test_fifty_thousand_targets_are_drawn_filtered_and_asked(
         one.page.wait_for_selector("#panel h2", timeout=60_000)
         assert one.wrong == []
         one.context.close()
-    service.archive.close()
+    service.close()
 
 
 @pytest.fixture
@@ -218,7 +218,7 @@ def failing(tmp_path: Path) -> Iterator[PageService]:
     service = PageService(tmp_path / "kept.db")
     reading.take_in(service.archive, reading.export_of("rollout-failing"))
     yield service
-    service.archive.close()
+    service.close()
 
 
 def test_a_wall_turns_red_when_something_fails(

@@ -31,8 +31,7 @@ def service(journal: Path) -> Iterator[PageService]:
     """A page over it."""
     made = PageService(journal)
     yield made
-    made.api.close()
-    made.archive.close()
+    made.close()
 
 
 @pytest.fixture(scope="module")

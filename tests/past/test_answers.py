@@ -28,8 +28,7 @@ def service(journal: Path) -> Iterator[Service]:
     """An API over it."""
     made = Service(journal)
     yield made
-    made.api.close()
-    made.archive.close()
+    made.close()
 
 
 ROUTES = (

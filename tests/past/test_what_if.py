@@ -40,8 +40,7 @@ def service(journal: Path) -> Iterator[Service]:
     """An API over it."""
     made = Service(journal)
     yield made
-    made.api.close()
-    made.archive.close()
+    made.close()
 
 
 @pytest.fixture(scope="module")
@@ -74,8 +73,7 @@ def test_after_is_what_when_says_once_it_is_written(client: Client, tmp_path: Pa
     written = journal_of(tmp_path, scenario(minSuccessTime="5m", maxConcurrency="50%"))
     other = Service(written)
     dates = other.client().get(f"/when/{ROLLOUT}?applyTime=10m").json["items"]
-    other.api.close()
-    other.archive.close()
+    other.close()
     mine = {each.target: each.after for each in found.items}
 
     def waves(done: dict[str, str | None]) -> list[list[str]]:

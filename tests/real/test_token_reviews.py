@@ -134,7 +134,7 @@ def test_a_service_knows_the_accounts_of_its_cluster(plane: ControlPlane, tmp_pa
     assert other.get("/status").status == 401
     via = deployer.get("/whoami").json["via"]
     assert via == f"service account {namespace}:deployer of the cluster reviews"
-    service.archive.close()
+    service.close()
 
 
 class OneLoopEach:

@@ -7,7 +7,7 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
-from threading import Lock, local
+from threading import Lock, RLock, local
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
@@ -35,7 +35,8 @@ class SqliteDatabase(Database):
         self._pragmas = _PRAGMAS if mode == "ro" else _PRAGMAS_WRITING
         self._writer: sqlite3.Connection | None = None
         self._mine = local()
-        self._opened: list[sqlite3.Connection] = []
+        # Connections of threads that read, each with a lock that is held while it is used.
+        self._opened: list[tuple[sqlite3.Connection, RLock]] = []
         self._opened_lock = Lock()
         # A writer that finds the database locked retries after up to a tenth of a second: those of
         # one process are better off queueing here.
@@ -55,7 +56,7 @@ class SqliteDatabase(Database):
         with self._outside(), self._queue:
             file = self._writer
             if file is None:
-                file = self._writer = self._open(WRITER_CACHE_KIB)
+                file = self._writer = self._sized(WRITER_CACHE_KIB)
             with _begun(file, "BEGIN IMMEDIATE"):
                 yield Driver(file, True)
 
@@ -66,17 +67,19 @@ class SqliteDatabase(Database):
         A round asks several times whether there is anything new: a transaction of its own takes
         several times as long as the statement.
         """
-        file: sqlite3.Connection | None = getattr(self._mine, "file", None)
+        mine: tuple[sqlite3.Connection, RLock] | None = getattr(self._mine, "reader", None)
         with self._outside():
-            if file is None:
-                file = self._mine.file = self._open(READER_CACHE_KIB)
-            yield Driver(file, True)
+            if mine is None:
+                mine = self._mine.reader = self._sized(READER_CACHE_KIB), RLock()
+                with self._opened_lock:
+                    self._opened.append(mine)
+            file, used = mine
+            with used:
+                yield Driver(file, True)
 
-    def _open(self, cache_kib: int) -> sqlite3.Connection:
+    def _sized(self, cache_kib: int) -> sqlite3.Connection:
         file = self._connect()
         file.execute(f"PRAGMA cache_size = -{cache_kib}")
-        with self._opened_lock:
-            self._opened.append(file)
         return file
 
     @contextmanager
@@ -106,12 +109,19 @@ class SqliteDatabase(Database):
                 engine.dispose()
 
     def close(self) -> None:
-        """Close every connection."""
+        """Close every connection, each after the statement that another thread runs on it.
+
+        SQLite frees a statement with its connection; a thread that runs it ends the process.
+        """
         with self._opened_lock:
-            for each in self._opened:
-                each.close()
-            self._opened = []
-            self._mine, self._writer = local(), None
+            readers, self._opened, self._mine = self._opened, [], local()
+        for file, used in readers:
+            with used:
+                file.close()
+        with self._queue:
+            if self._writer is not None:
+                self._writer.close()
+            self._writer = None
 
     @contextmanager
     def _outside(self) -> Iterator[None]:
