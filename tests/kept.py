@@ -5,7 +5,8 @@ from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
 from tests.staged import Declared, rules
-from tidegate.app.journals import Decision, Journals
+from tidegate.app.partitions.decision import Decision
+from tidegate.app.partitions.journals import Journals
 from tidegate.engine.breaker import Breaker
 from tidegate.engine.execute import Executor, Limits
 from tidegate.engine.worker import Worker

@@ -27,6 +27,8 @@ ROOT = Path(__file__).resolve().parent.parent
 
 COLUMNS_MAX = 100
 MODULE_LINES_MAX = 400
+# About fifteen, beside `__init__.py`.
+FOLDER_MODULES_MAX = 16
 
 LONG_MODULES: dict[str, str] = {}
 """Modules allowed over MODULE_LINES_MAX: path from the root -> why it is still one thing."""
@@ -365,8 +367,15 @@ def test_modules_fit_a_sitting() -> None:
     hold(long_modules, sources)
 
 
+def test_folders_fit_a_screen() -> None:
+    """A folder has few enough modules to be known by heart."""
+    folders = Counter(PurePosixPath(source.path).parent for source in python_in("src/tidegate"))
+    crowded = {str(folder): n for folder, n in folders.items() if n - 1 > FOLDER_MODULES_MAX}
+    assert not crowded, f"more than {FOLDER_MODULES_MAX} modules: give some a folder: {crowded}"
+
+
 def test_every_module_opens_with_a_claim() -> None:
-    """Whoever opens a module is told first what it is for."""
+    """A module says first what it is for."""
     hold(module_docstrings, python_in("src/tidegate"))
 
 

@@ -12,8 +12,8 @@ from tests.api.stage import PARTITION, copied, rollout_journal
 from tests.engine.stage import VirtualClock
 from tidegate.api.live_journals import LiveJournals
 from tidegate.api.refresh import Refresh
-from tidegate.app.decision import Decision
-from tidegate.app.journals import Journals
+from tidegate.app.partitions.decision import Decision
+from tidegate.app.partitions.journals import Journals
 from tidegate.journal.brake_state import PARTITION as BRAKES
 from tidegate.journal.chain import JournalNote
 from tidegate.journal.fact import Fact

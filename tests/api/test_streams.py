@@ -14,7 +14,7 @@ from tidegate.access.roles import Role
 from tidegate.api import stream
 from tidegate.app.asks import OperatorRequest, prepare, record
 from tidegate.app.journal.compaction import CompactionRequest, compact, plan_compaction
-from tidegate.app.journals import Journals
+from tidegate.app.partitions.journals import Journals
 from tidegate.journal.facts import Verb
 from tidegate.kind_table import rules_of
 from tidegate.machine.system_clock import SystemClock

@@ -16,7 +16,7 @@ from tests.pipeline_stage import PARTITION as PIPELINE
 from tests.pipeline_stage import Shelf, Stage, publisher, subscriber
 from tests.pipelined import NEW, NEWER, declared
 from tests.property.promotion_histories import History
-from tidegate.app.journals import Journals
+from tidegate.app.partitions.journals import Journals
 from tidegate.cli.main import cli
 from tidegate.engine.brakes.book import BrakeBook
 from tidegate.engine.others import OtherStates

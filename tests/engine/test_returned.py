@@ -7,7 +7,7 @@ import pytest
 from tests.engine.stage import PARTITION, Process, Stage, Tripwire, set_up
 from tests.engine.test_telling import story
 from tidegate.app.cells import CellMap
-from tidegate.app.journals import Journals
+from tidegate.app.partitions.journals import Journals
 from tidegate.app.past.journals import PastReader
 from tidegate.engine.past.store import PastMoment
 from tidegate.journal.chain import JournalNote

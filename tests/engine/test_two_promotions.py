@@ -10,7 +10,7 @@ from tests.engine.test_promotion_rounds import Round as Site
 from tests.git_repos import commit, git
 from tests.picture_key import LINKS, PUBLIC
 from tests.promoted import Source, make_source
-from tidegate.app.journals import Journals
+from tidegate.app.partitions.journals import Journals
 from tidegate.engine.brakes.book import BrakeBook
 from tidegate.engine.breaker import Breaker
 from tidegate.engine.execute import Executor, Limits

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 from tests.upgrades_live import Scene, example
 from tidegate.app.documents import StatusReport
-from tidegate.app.journals import Journals
+from tidegate.app.partitions.journals import Journals
 from tidegate.app.rollouts import status
 from tidegate.cli.main import cli
 from tidegate.engine.round import RoundResult

@@ -7,7 +7,7 @@ from tests.engine.test_two_promotions import Office, office, source
 from tidegate.access.roles import Caller, Grant, Role
 from tidegate.api.questions import NoQuery
 from tidegate.api.route import RouteQuestion
-from tidegate.app.journals import Journals
+from tidegate.app.partitions.journals import Journals
 from tidegate.git.history import SHORT
 from tidegate.kind_table import rules_of
 from tidegate.page.frame import frame

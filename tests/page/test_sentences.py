@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from tests.fixtures.journals import reading
 from tests.page.stage import PageService
 from tests.unit.test_request_text import FACTS
-from tidegate.app.journals import Journals
+from tidegate.app.partitions.journals import Journals
 from tidegate.cli.main import cli
 from tidegate.explain.markup import code
 from tidegate.explain.sentence import opens, sentence

@@ -15,7 +15,7 @@ from tests.past.test_answers import service as service  # noqa: PLC0414
 from tidegate.access.roles import GrantScope, Role
 from tidegate.app.journal import changes as module
 from tidegate.app.journal.changes import ChangeItem, ChangeList, ChangeQuery, change_list
-from tidegate.app.journals import Journals
+from tidegate.app.partitions.journals import Journals
 from tidegate.kind_table import rules_of
 from tidegate.model.errors import NotFoundError
 from tidegate.model.time import Instant, parse_instant

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from tests.fixtures.journals import reading
 from tidegate.app.documents import RolloutDetails
-from tidegate.app.journals import Journals
-from tidegate.app.kept_states import KeptStates
+from tidegate.app.partitions.journals import Journals
+from tidegate.app.partitions.kept_states import KeptStates
 from tidegate.app.past.journals import past_journals, past_moment
 from tidegate.app.rollouts import rollout_list, status, view_details
 from tidegate.engine.past import states as past_states

@@ -14,7 +14,7 @@ import pytest
 from tests.engine.stage import PARTITION, Process, Tripwire, set_up
 from tests.sim import sized
 from tidegate.app.documents import RolloutDates, RolloutDetails, TargetDates, TargetDetails
-from tidegate.app.journals import Journals
+from tidegate.app.partitions.journals import Journals
 from tidegate.app.rollouts import rollout_details, why
 from tidegate.app.when import when
 from tidegate.kind_table import rules_of

@@ -12,7 +12,7 @@ from tests.patience import PATIENCE_S
 from tests.real.kube import ControlPlane, Kubernetes
 from tests.real.kubelet import METRICS_PORT, kubelet
 from tests.staged import Declared
-from tidegate.app.journals import Journals
+from tidegate.app.partitions.journals import Journals
 from tidegate.engine.breaker import Breaker
 from tidegate.engine.execute import Executor, Limits
 from tidegate.engine.worker import Worker

@@ -11,7 +11,7 @@ from tidegate.app import rollouts as app
 from tidegate.app.asks import OperatorRequest, prepare, record
 from tidegate.app.brakes.reach import reach_of
 from tidegate.app.documents import TargetDetails
-from tidegate.app.journals import Journals
+from tidegate.app.partitions.journals import Journals
 from tidegate.engine.brakes.book import BrakeBook
 from tidegate.engine.breaker import Breaker
 from tidegate.engine.execute import Executor, Limits

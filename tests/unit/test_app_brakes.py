@@ -18,7 +18,7 @@ from tidegate.app.brakes.request import (
     check_brake,
 )
 from tidegate.app.brakes.scope import BrakeScope, LabelRequirement, LabelSelector, covers
-from tidegate.app.journals import Journals
+from tidegate.app.partitions.journals import Journals
 from tidegate.journal.facts import Lifted
 from tidegate.kind_table import rules_of
 from tidegate.model.errors import NotFoundError, UserError

@@ -15,7 +15,7 @@ from tidegate.app.journal.chains import chains_of, verify_chains
 from tidegate.app.journal.compaction import CompactionRequest, compact, plan_compaction
 from tidegate.app.journal.entries import EntryFeed, EntryQuery, entry_list
 from tidegate.app.journal.transfer import export_lines, import_journal
-from tidegate.app.journals import Journals
+from tidegate.app.partitions.journals import Journals
 from tidegate.app.when import when
 from tidegate.explain.pace import DatePace
 from tidegate.journal.chain import JournalNote

@@ -6,7 +6,7 @@ import pytest
 
 from tests.engine.test_found import DECLARED, decided, task
 from tidegate.app.documents import RolloutDates
-from tidegate.app.journals import Journals
+from tidegate.app.partitions.journals import Journals
 from tidegate.app.rollouts import rollout_details, status, why
 from tidegate.app.when import when
 from tidegate.engine.partition import PartitionState

@@ -31,8 +31,8 @@ from tidegate.app.brakes.request import (
     FreezeTimes,
 )
 from tidegate.app.brakes.scope import BrakeScope
-from tidegate.app.decision import Decision
-from tidegate.app.journals import Journals
+from tidegate.app.partitions.decision import Decision
+from tidegate.app.partitions.journals import Journals
 from tidegate.journal.brake_state import PARTITION as BRAKES
 from tidegate.journal.facts import Verb
 from tidegate.model.time import Instant, format_instant, parse_ahead

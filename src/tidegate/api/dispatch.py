@@ -38,9 +38,9 @@ from tidegate.api.route import (
     RouteQuestion,
 )
 from tidegate.api.stream import EventStream, Streams
-from tidegate.app.journals import Journals
+from tidegate.app.partitions.journals import Journals
+from tidegate.app.partitions.plan_tag import tag_of
 from tidegate.app.past.journals import past_moment
-from tidegate.app.plan_tag import tag_of
 from tidegate.journal.chain import JournalEntry
 from tidegate.model.errors import TidegateError
 from tidegate.model.json_text import decode_json

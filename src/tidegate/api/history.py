@@ -21,7 +21,7 @@ from tidegate.app.journal.entries import (
     parse_place,
     place_of,
 )
-from tidegate.app.journals import Journals
+from tidegate.app.partitions.journals import Journals
 from tidegate.journal.selection import EntryFilter
 from tidegate.model.errors import NotFoundError
 from tidegate.model.problem import nearest_or_all

@@ -9,8 +9,8 @@ from threading import Lock
 from time import perf_counter
 from typing import ParamSpec, TypeVar
 
-from tidegate.app.journals import Journals, RulesOf
-from tidegate.app.kept_states import KeptStates
+from tidegate.app.partitions.journals import Journals, RulesOf
+from tidegate.app.partitions.kept_states import KeptStates
 from tidegate.app.past.journals import PastReader
 from tidegate.engine.past.store import PastMoment
 from tidegate.machine.clock import Clock

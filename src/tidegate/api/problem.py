@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from tidegate.app.plan_tag import PlanDifference
+from tidegate.app.partitions.plan_tag import PlanDifference
 from tidegate.model.document import Part
 from tidegate.model.errors import (
     NotFoundError,

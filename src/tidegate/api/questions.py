@@ -32,7 +32,7 @@ from tidegate.app.documents import (
     StatusReport,
     TargetDetails,
 )
-from tidegate.app.journals import Journals
+from tidegate.app.partitions.journals import Journals
 from tidegate.app.targets import TargetItem, TargetList, TargetQuery, parse_fields, target_list
 from tidegate.app.when import when
 from tidegate.documents.scope_doc import selector_of

@@ -18,9 +18,9 @@ from tidegate.access.tokens import PARTITION as ACCESS
 from tidegate.api.live_journals import LiveJournals
 from tidegate.api.problem import RequestError, forbidden, plan_moved, plan_needed
 from tidegate.api.route import ActRoute, PreparedAct, RouteAct, RouteBody
-from tidegate.app.journals import Journals
-from tidegate.app.lookup import called
-from tidegate.app.plan_tag import difference, tag_of
+from tidegate.app.partitions.journals import Journals
+from tidegate.app.partitions.lookup import called
+from tidegate.app.partitions.plan_tag import difference, tag_of
 from tidegate.journal.brake_state import PARTITION as BRAKES
 from tidegate.journal.chain import JournalNote
 from tidegate.journal.facts import Requested

@@ -15,7 +15,7 @@ from msgspec import Meta
 
 from tidegate.access.four_eyes import GivenApproval
 from tidegate.access.roles import Caller, Reached, Right
-from tidegate.app.journals import Journals
+from tidegate.app.partitions.journals import Journals
 from tidegate.journal.fact import Fact
 from tidegate.model.document import Document
 from tidegate.store.archive_port import Archive
@@ -140,7 +140,7 @@ class PreparedAct:
     # What a dry run answers, and what is answered once it is recorded.
     reach: Document
     answer: Document
-    # The plan it rests on, thing by thing (`app/plan_tag.py`).
+    # The plan it rests on, thing by thing (`app/partitions/plan_tag.py`).
     rows: dict[str, str]
     # The targets it is about; None: everything there is and will be.
     reached: tuple[Reached, ...] | None = ()

@@ -9,7 +9,8 @@ import msgspec
 from msgspec import field
 
 from tidegate.app.consequence import AskConsequence, difference
-from tidegate.app.journals import Decision, Journals
+from tidegate.app.partitions.decision import Decision
+from tidegate.app.partitions.journals import Journals
 from tidegate.app.phase import meaningless
 from tidegate.app.workers import PartitionWorker
 from tidegate.explain.view import PartitionView

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 from msgspec import field
 
 from tidegate.app.documents import OptionDoc, TargetParts
-from tidegate.app.plan_tag import tag_of
+from tidegate.app.partitions.plan_tag import tag_of
 from tidegate.app.tally import look_of
 from tidegate.explain.view import PartitionView, TargetRow
 from tidegate.model.document import Document, Part
 from tidegate.model.time import format_instant
 
 if TYPE_CHECKING:
-    from tidegate.app.journals import Journals
+    from tidegate.app.partitions.journals import Journals
 
 
 class CellKind(Part, frozen=True, kw_only=True, omit_defaults=True):

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from tidegate.app.journals import Journals
+from tidegate.app.partitions.journals import Journals
 from tidegate.engine.replay import StatesThen, replay_partition
 from tidegate.journal.shadow import ShadowDecision, Shadowed
 from tidegate.model.document import Document, Part, instant_text

@@ -15,8 +15,9 @@ from tidegate.app.documents import (
     group_part,
     recheck_of,
 )
-from tidegate.app.journals import Decision, Journals
-from tidegate.app.lookup import target_of
+from tidegate.app.partitions.decision import Decision
+from tidegate.app.partitions.journals import Journals
+from tidegate.app.partitions.lookup import target_of
 from tidegate.app.tally import needs_of
 from tidegate.app.when import expected_in
 from tidegate.app.workers import PartitionWorker, standbys

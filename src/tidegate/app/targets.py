@@ -5,7 +5,8 @@ from collections.abc import Callable, Iterator, Mapping
 import msgspec
 
 from tidegate.app.documents import TargetDoc, TargetParts
-from tidegate.app.journals import Decision, Journals
+from tidegate.app.partitions.decision import Decision
+from tidegate.app.partitions.journals import Journals
 from tidegate.explain.view import TargetRow
 from tidegate.model.document import Document, Part
 from tidegate.model.errors import UserError

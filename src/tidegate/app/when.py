@@ -3,9 +3,9 @@
 from msgspec.structs import replace
 
 from tidegate.app.access.sight import ANOTHER, mentions
-from tidegate.app.decision import Decision, LimitedDecision
 from tidegate.app.documents import NotedDocument, RolloutDates, TargetDates
-from tidegate.app.journals import Journals
+from tidegate.app.partitions.decision import Decision, LimitedDecision
+from tidegate.app.partitions.journals import Journals
 from tidegate.app.workers import trouble_lines
 from tidegate.explain.pace import PACE_ENTRIES, DatePace
 from tidegate.model.document import Document

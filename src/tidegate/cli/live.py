@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from tidegate.app.journals import Journals
+from tidegate.app.partitions.journals import Journals
 from tidegate.cli.prompt import FREE, asked_about
 from tidegate.cli.setting_options import origin_of
 from tidegate.kind_table import rules_of

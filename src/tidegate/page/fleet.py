@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator
 import msgspec
 
 from tidegate.app.cells import CellMap
-from tidegate.app.journals import Decision, Journals
+from tidegate.app.partitions.decision import Decision
+from tidegate.app.partitions.journals import Journals
 from tidegate.app.tally import MISTAKES, UNCHANGEABLE, needs_of
 from tidegate.app.workers import trouble_lines
 from tidegate.model.time import format_instant

@@ -6,7 +6,8 @@ from tidegate.access.roles import Caller, Right, Role, refusal
 from tidegate.app.access.callers import permission
 from tidegate.app.brakes.brake_list import BrakeItem, brake_items
 from tidegate.app.brakes.scope import covers
-from tidegate.app.journals import Decision, Journals
+from tidegate.app.partitions.decision import Decision
+from tidegate.app.partitions.journals import Journals
 from tidegate.model.time import Instant, format_second, parse_instant
 from tidegate.page.travel.bar import PastBar
 

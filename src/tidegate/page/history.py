@@ -3,7 +3,7 @@
 import msgspec
 
 from tidegate.app.journal.entries import EntryFeed, EntryQuery, EntryRow, entry_row
-from tidegate.app.journals import Journals
+from tidegate.app.partitions.journals import Journals
 from tidegate.journal.brake_state import PARTITION as BRAKES
 from tidegate.journal.chain import JournalEntry
 from tidegate.journal.selection import EntryFilter

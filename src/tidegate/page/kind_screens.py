@@ -6,7 +6,7 @@ import msgspec
 
 from tidegate.api.questions import NoQuery
 from tidegate.api.route import RouteQuestion
-from tidegate.app.journals import Journals
+from tidegate.app.partitions.journals import Journals
 from tidegate.git.history import short_version
 from tidegate.kinds.integrations.app.pins.pin_list import journal_pins
 from tidegate.kinds.promotions.app.lane_parts import LaneEnvironment

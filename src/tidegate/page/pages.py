@@ -19,7 +19,7 @@ from tidegate.api.questions import NoQuery
 from tidegate.api.recorder import Recorder, SeenPlans, seen_by
 from tidegate.api.route import ActRoute, RouteQuestion
 from tidegate.app.documents import TargetDetails
-from tidegate.app.journals import Journals
+from tidegate.app.partitions.journals import Journals
 from tidegate.app.past.journals import PastJournals, past_moment
 from tidegate.app.rollouts import why
 from tidegate.app.text.view_text import target_tree

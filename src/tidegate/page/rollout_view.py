@@ -9,7 +9,8 @@ import msgspec
 from tidegate.access.roles import Caller, Right
 from tidegate.app.documents import RolloutDates, TargetDoc, TargetParts
 from tidegate.app.journal.entries import EntryRow
-from tidegate.app.journals import Decision, Journals
+from tidegate.app.partitions.decision import Decision
+from tidegate.app.partitions.journals import Journals
 from tidegate.app.phase import meaningless
 from tidegate.app.tally import has_failed
 from tidegate.app.when import dates_of

@@ -22,7 +22,7 @@ from tidegate.app.asks import AskReport
 from tidegate.app.brakes.change import BrakeReport, ExemptionReport, LiftReport
 from tidegate.app.brakes.reach import BrakeReach
 from tidegate.app.brakes.release import BrakeRelease
-from tidegate.app.plan_tag import PlanDifference
+from tidegate.app.partitions.plan_tag import PlanDifference
 from tidegate.app.text.ask_text import answered_words, ask_line
 from tidegate.app.text.reach_text import (
     exempt_line,

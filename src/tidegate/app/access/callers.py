@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from tidegate.access.four_eyes import GivenApproval, four_eyes_refusal
 from tidegate.access.roles import Caller, Reached, Right, refusal
-from tidegate.app.journals import Decision
+from tidegate.app.partitions.decision import Decision
 from tidegate.model.document import Document
 
 

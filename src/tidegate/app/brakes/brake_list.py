@@ -5,7 +5,7 @@ from msgspec import UNSET, UnsetType, field
 
 from tidegate.app.brakes.request import FreezeException
 from tidegate.app.brakes.scope import BrakeScope
-from tidegate.app.journals import Journals
+from tidegate.app.partitions.journals import Journals
 from tidegate.gates.scope import Brake, in_force
 from tidegate.journal.brake_state import FIELDS, BrakeState
 from tidegate.model.document import Document, Part

@@ -10,7 +10,7 @@ from tidegate.app.brakes.request import (
     plain,
     read_brake,
 )
-from tidegate.app.journals import Journals
+from tidegate.app.partitions.journals import Journals
 from tidegate.app.workers import PartitionWorker
 from tidegate.journal.brake_state import PARTITION, BrakeRecord
 from tidegate.journal.chain import JournalNote

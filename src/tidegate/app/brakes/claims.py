@@ -1,7 +1,7 @@
 """Places of budgets and mutexes that are taken, and giving back those of a rollout that is gone."""
 
-from tidegate.app.journals import Journals
-from tidegate.app.lookup import target_of
+from tidegate.app.partitions.journals import Journals
+from tidegate.app.partitions.lookup import target_of
 from tidegate.journal.brake_state import PARTITION
 from tidegate.journal.chain import JournalNote
 from tidegate.journal.facts import Lifted

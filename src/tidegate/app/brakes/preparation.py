@@ -7,7 +7,7 @@ from tidegate.app.brakes.change import BrakeReport, brake_report
 from tidegate.app.brakes.reach import BrakeReach, brake_reach
 from tidegate.app.brakes.release import release
 from tidegate.app.brakes.request import BrakeRequest, CheckedBrake, check_brake
-from tidegate.app.journals import Journals
+from tidegate.app.partitions.journals import Journals
 
 
 class PreparedBrake(msgspec.Struct, frozen=True):

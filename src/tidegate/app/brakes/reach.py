@@ -4,7 +4,8 @@ import msgspec
 
 from tidegate.app.brakes.request import CheckedBrake
 from tidegate.app.consequence import PartitionRelease
-from tidegate.app.journals import Decision, Journals
+from tidegate.app.partitions.decision import Decision
+from tidegate.app.partitions.journals import Journals
 from tidegate.explain.view import TargetRow
 from tidegate.gates.block import is_like
 from tidegate.gates.brakes import Brakes, Coverages

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from tidegate.app.brakes.reach import covered_rows
 from tidegate.app.brakes.request import find_brake, read_brake
 from tidegate.app.consequence import PartitionRelease, difference
-from tidegate.app.journals import Journals
+from tidegate.app.partitions.journals import Journals
 from tidegate.journal.brake_state import FIELDS
 from tidegate.journal.fact import Fact
 from tidegate.journal.facts import Lifted

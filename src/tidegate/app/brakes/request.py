@@ -6,7 +6,7 @@ import msgspec
 from msgspec import field
 
 from tidegate.app.brakes.scope import BrakeScope
-from tidegate.app.journals import Journals
+from tidegate.app.partitions.journals import Journals
 from tidegate.documents.brake_doc import read_brakes
 from tidegate.documents.calendar_doc import stretch_from
 from tidegate.documents.reader import Reader

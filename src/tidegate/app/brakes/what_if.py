@@ -6,9 +6,9 @@ import msgspec
 
 from tidegate.app.brakes.request import BrakeRequest, FreezeTimes, check_brake
 from tidegate.app.brakes.scope import BrakeScope
-from tidegate.app.decision import Decision
 from tidegate.app.documents import RolloutDates, TargetDates
-from tidegate.app.journals import Journals
+from tidegate.app.partitions.decision import Decision
+from tidegate.app.partitions.journals import Journals
 from tidegate.app.when import dates_of
 from tidegate.explain.pace import DatePace
 from tidegate.journal.fact import Fact

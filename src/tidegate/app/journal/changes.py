@@ -13,8 +13,8 @@ import msgspec
 from tidegate.access.roles import GrantScope
 from tidegate.app.access.sight import mentions
 from tidegate.app.brakes.reach import covered_rows
-from tidegate.app.decision import Decision, LimitedDecision
-from tidegate.app.journals import Journals
+from tidegate.app.partitions.decision import Decision, LimitedDecision
+from tidegate.app.partitions.journals import Journals
 from tidegate.documents.calendar_doc import stretch_from
 from tidegate.engine.brakes.book import QUARTER, put_together
 from tidegate.engine.brakes.source import Written

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import msgspec
 
 from tidegate.app.journal.chains import chains_of, verify_chains
-from tidegate.app.journals import RulesOf
+from tidegate.app.partitions.journals import RulesOf
 from tidegate.journal.chain import JournalNote
 from tidegate.journal.facts import Folded
 from tidegate.journal.pieces import Chain

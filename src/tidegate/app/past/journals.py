@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator
 from threading import Lock
 from typing import TypeVar
 
-from tidegate.app.journals import Journals, RulesOf
-from tidegate.app.kept_states import KeptStates
+from tidegate.app.partitions.journals import Journals, RulesOf
+from tidegate.app.partitions.kept_states import KeptStates
 from tidegate.engine.past.states import Checkpoints, PastBook, PastStates
 from tidegate.engine.past.store import PastMoment, PastStore
 from tidegate.gates.claims import Claim

@@ -9,7 +9,7 @@ from itertools import islice
 
 from tidegate.app.journal.changes import QUIET
 from tidegate.app.journal.entries import EntryRow, entry_row
-from tidegate.app.journals import Journals
+from tidegate.app.partitions.journals import Journals
 from tidegate.app.past.journals import PastJournals
 from tidegate.journal.chain import JournalEntry
 from tidegate.journal.selection import EntryFilter

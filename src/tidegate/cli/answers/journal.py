@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from tidegate.app import rollouts as app
 from tidegate.app.asks import OperatorRequest, prepare, record
-from tidegate.app.journals import Journals
+from tidegate.app.partitions.journals import Journals
 from tidegate.app.workers import PartitionWorker
 from tidegate.cli.answers.port import (
     ReadyAsk,

@@ -6,7 +6,7 @@ import msgspec
 from tidegate.app.brakes.change import set_brake
 from tidegate.app.brakes.request import BrakeRequest, FreezeTimes, check_brake
 from tidegate.app.brakes.scope import BrakeScope
-from tidegate.app.journals import Journals
+from tidegate.app.partitions.journals import Journals
 from tidegate.documents.files import read_document
 from tidegate.kind_table import rules_of
 from tidegate.model.time import Instant

@@ -11,9 +11,9 @@ from tidegate.access.roles import Caller
 from tidegate.api.questions import DateAssumptionQuery, asked_duration
 from tidegate.api.route import RouteQuestion
 from tidegate.app.brakes.what_if import RolloutWhatIf, rollout_what_if
-from tidegate.app.decision import Decision
 from tidegate.app.documents import RolloutDates, TargetDates
-from tidegate.app.journals import Journals
+from tidegate.app.partitions.decision import Decision
+from tidegate.app.partitions.journals import Journals
 from tidegate.app.text.date_text import end_words, shift_words
 from tidegate.app.when import dates_of
 from tidegate.explain.pace import DatePace

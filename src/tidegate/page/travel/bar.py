@@ -7,7 +7,7 @@ import msgspec
 from starlette.requests import Request
 
 from tidegate.app.journal.entries import EntryRow
-from tidegate.app.journals import Journals
+from tidegate.app.partitions.journals import Journals
 from tidegate.app.past.journals import PastJournals
 from tidegate.app.past.steps import past_steps
 from tidegate.model.time import SECOND, format_age, format_second, parse_instant

@@ -5,7 +5,7 @@ from starlette.requests import Request
 
 from tidegate.api.history import ChangesQuery
 from tidegate.app.journal.changes import ChangeList, change_list
-from tidegate.app.journals import Journals
+from tidegate.app.partitions.journals import Journals
 from tidegate.model.errors import NotFoundError
 from tidegate.store.archive_port import Archive
 

@@ -8,7 +8,7 @@ from tidegate.access.roles import Right, Role, refusal
 from tidegate.api.problem import bad_request, forbidden
 from tidegate.api.route import ActRoute, PreparedAct, RouteAct, RouteBody
 from tidegate.app.access.callers import targets_of
-from tidegate.app.decision import Decision
+from tidegate.app.partitions.decision import Decision
 from tidegate.kinds.promotions.app.pipelines.reports import (
     DeploymentReport,
     EvidenceReport,

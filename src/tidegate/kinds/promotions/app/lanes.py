@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator
 
-from tidegate.app.journals import Decision, Journals
+from tidegate.app.partitions.decision import Decision
+from tidegate.app.partitions.journals import Journals
 from tidegate.explain.sentence import sentence
 from tidegate.explain.view import TargetRow
 from tidegate.kinds.promotions.app.lane_parts import (

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import msgspec
 
-from tidegate.app.journals import Journals
+from tidegate.app.partitions.journals import Journals
 from tidegate.cli.answers.place import AnswerPlace, service_client
 from tidegate.cli.live import actor, journals, opened
 from tidegate.kinds.promotions.app.pipelines.reports import (

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 import msgspec
 
 from tidegate.app.brakes.request import CheckedBrake
-from tidegate.app.journals import Journals
+from tidegate.app.partitions.journals import Journals
 from tidegate.explain.sentence import sentence
 from tidegate.gates.block import is_like
 from tidegate.gates.expedite import Expedite

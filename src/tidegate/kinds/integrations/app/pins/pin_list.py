@@ -6,7 +6,7 @@ import msgspec
 
 from tidegate.app.brakes.brake_list import BrakeItem, brake_items
 from tidegate.app.brakes.scope import covers
-from tidegate.app.journals import Journals
+from tidegate.app.partitions.journals import Journals
 from tidegate.edit.edit import read_original
 from tidegate.git.port import Commit, Repository
 from tidegate.git.tree_port import Tree

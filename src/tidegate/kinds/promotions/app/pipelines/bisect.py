@@ -10,7 +10,7 @@ from typing import NoReturn
 
 import msgspec
 
-from tidegate.app.journals import Journals
+from tidegate.app.partitions.journals import Journals
 from tidegate.explain.markup import code
 from tidegate.explain.sentence import sentence
 from tidegate.gates.ask import Ask, Purpose, shut_now

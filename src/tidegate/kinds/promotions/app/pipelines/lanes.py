@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from tidegate.app.decision import Decision
+from tidegate.app.partitions.decision import Decision
 from tidegate.explain.sentence import sentence
 from tidegate.explain.view import TargetRow
 from tidegate.kinds.promotions.app.lane_parts import LaneEnvironment, LaneOffer, PromotionLane

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
-from tidegate.app.decision import Decision
-from tidegate.app.journals import Journals
+from tidegate.app.partitions.decision import Decision
+from tidegate.app.partitions.journals import Journals
 from tidegate.journal.chain import JournalNote
 from tidegate.journal.fact import Fact
 from tidegate.kinds.promotions.channel_rules import PipelineState

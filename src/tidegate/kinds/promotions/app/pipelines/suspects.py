@@ -4,8 +4,8 @@ Deploying a version in the middle of the range halves it. That is offered on sta
 person confirms each step (`bisect.py`); what came of it is shown here.
 """
 
-from tidegate.app.decision import Decision
-from tidegate.app.journals import Journals
+from tidegate.app.partitions.decision import Decision
+from tidegate.app.partitions.journals import Journals
 from tidegate.git.history import Commit
 from tidegate.kinds.promotions.app.documents import AuthorPart, author_part
 from tidegate.kinds.promotions.app.pipelines.reports import pipelines_of, quarantined_in

@@ -11,7 +11,7 @@ from typing import Any, TypeVar, cast
 
 from msgspec import MsgspecError
 
-from tidegate.app.decision import Decision
+from tidegate.app.partitions.decision import Decision
 from tidegate.engine.brakes.book import BrakeBook
 from tidegate.engine.kind import Rules
 from tidegate.engine.others import OtherStates

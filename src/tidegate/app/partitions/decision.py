@@ -12,7 +12,7 @@ from tidegate.access.roles import PLACES, Reached
 from tidegate.app.access.sight import limited_view
 from tidegate.app.cells import CellMap, cells_of
 from tidegate.app.documents import RolloutItem, group_part, recheck_of
-from tidegate.app.plan_tag import plan_rows
+from tidegate.app.partitions.plan_tag import plan_rows
 from tidegate.app.tally import target_counts, waiting_holds
 from tidegate.app.workers import PartitionWorker
 from tidegate.engine.kind import Rules

@@ -14,10 +14,9 @@ from msgspec.structs import replace
 
 from tidegate.access.roles import Caller
 from tidegate.app.access.sight import mentions
-from tidegate.app.decision import Decision as Decision  # noqa: PLC0414  others have it from here
-from tidegate.app.decision import LimitedDecision
-from tidegate.app.kept_states import KeptDecision, KeptStates
-from tidegate.app.lookup import called, ease
+from tidegate.app.partitions.decision import Decision, LimitedDecision
+from tidegate.app.partitions.kept_states import KeptDecision, KeptStates
+from tidegate.app.partitions.lookup import called, ease
 from tidegate.app.workers import (
     Attendance,
     PartitionWorker,

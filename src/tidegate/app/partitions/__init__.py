@@ -1,0 +1,1 @@
+"""Partitions as their journals have them: found by name, decided for one moment, tagged, kept."""
