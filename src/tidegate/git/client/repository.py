@@ -5,13 +5,13 @@ lists of commits are refused. Content that a partial clone left at its remote is
 for all that is asked, not file by file.
 """
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing
 from functools import cached_property
 from pathlib import Path
 
 from tidegate.git.client import history
+from tidegate.git.client.commit_names import CommitNames, are_full
 from tidegate.git.client.commit_writer import commit_files
 from tidegate.git.client.kept import KeptContents, KeptFacts
 from tidegate.git.client.process import NETWORK_S, OUTSIDE, Git, decoded
@@ -25,7 +25,6 @@ from tidegate.model.problem import Problem, nearest_or_all
 
 # Listings kept: a change is worked out of one commit and held against another.
 LISTINGS_KEPT = 4
-_FULL = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 Pair = tuple[str, str]
 
 
@@ -51,7 +50,7 @@ class GitRepository:
         # What is known of commits and contents by their full names: none of it ever changes.
         self._listings: dict[str, dict[str, TreeEntry]] = {}
         self._contents = KeptContents()
-        self._commits: KeptFacts[str, str] = KeptFacts()
+        self._names = CommitNames(git)
         self._ancestry: KeptFacts[Pair, Ancestry] = KeptFacts()
         self._between: KeptFacts[Pair, tuple[Commit, ...]] = KeptFacts()
         self._address = self._settings.address(remote) if remote else ""
@@ -94,7 +93,7 @@ class GitRepository:
             form = "--format=%(objectname) %(symref)"
             commit, _, known = self._git.line("for-each-ref", form, f"{tracked}HEAD").partition(" ")
             if known:
-                return known.removeprefix(tracked), self._noted(commit)
+                return known.removeprefix(tracked), self._names.note(commit)
         if not (
             name := default_branch(self._git, self._remote)[0] if self._remote else self._head()
         ):
@@ -109,7 +108,7 @@ class GitRepository:
         """
         name, found = (branch, "") if branch else self._merged_into()
         folder = f"refs/remotes/{self._remote}" if self._remote else "refs/heads"
-        if found := found or self._name(f"{folder}/{name}"):
+        if found := found or self._names.full(f"{folder}/{name}"):
             return found
         if self._remote and (found := self.pushed(name)):
             return found
@@ -122,7 +121,7 @@ class GitRepository:
         """A clone's own names come before its remote's, as for git; in a mirror the remote's."""
         there = f"refs/remotes/{self._remote}/{revision}" if self._remote else ""
         tried = (there, revision) if self._ours else (revision, there)
-        if found := self._first_name([each for each in tried if each]):
+        if found := self._names.first([each for each in tried if each]):
             return found
         where = f"no commit of {self.url or self._git.folder}"
         raise _wrong(revision, where, "name a branch, a tag or a commit of it")
@@ -168,14 +167,14 @@ class GitRepository:
 
     def ancestry(self, old: str, new: str) -> Ancestry:
         """The relation in the commit graph; in a shallow clone only what it contains."""
-        if not (self._name(old) and self._name(new)):
+        if not (self._names.full(old) and self._names.full(new)):
             return Ancestry.UNKNOWN
         if old == new:
             return Ancestry.SAME
         if known := self._ancestry.get((old, new)):
             return known
         found = self._related(old, new)
-        if found is not Ancestry.UNKNOWN and _full(old, new):
+        if found is not Ancestry.UNKNOWN and are_full(old, new):
             self._ancestry.keep((old, new), found)
         return found
 
@@ -197,7 +196,7 @@ class GitRepository:
         found = self._between.get((old, new))
         if found is None:
             found = history.between(self._git, old, new)
-            if _full(old, new):
+            if are_full(old, new):
                 self._between.keep((old, new), found)
         return found
 
@@ -215,9 +214,8 @@ class GitRepository:
         self, branch: str, parent: str, files: Mapping[str, bytes | None], message: str
     ) -> str:
         """Commit through fast-import, to a branch that is not checked out."""
-        self._check_branch(branch)
-        entries, now = self._listed(parent), self.here(branch)
-        return commit_files(self._git, branch, (parent, entries), files, message, now)
+        now, onto = self._check_branch(branch), (parent, self._listed(parent))
+        return self._names.note(commit_files(self._git, branch, onto, files, message, now))
 
     def reverted(self, commit: str, onto: str) -> Mapping[str, bytes | None]:
         """What undoes a commit, merged in memory."""
@@ -225,7 +223,7 @@ class GitRepository:
 
     def here(self, branch: str) -> str:
         """A branch of this repository itself."""
-        return self._name(f"refs/heads/{branch}")
+        return self._names.full(f"refs/heads/{branch}")
 
     def push(self, branch: str, commit: str, expected: str) -> None:
         """As the user's git pushes, hooks and all, with a lease on what is expected there."""
@@ -254,7 +252,7 @@ class GitRepository:
         output = decoded(self._git.ask("ls-remote", self._asked, ref, timeout_s=NETWORK_S))
         names = (line.split("\t")[0] for line in output.splitlines() if line.endswith(ref))
         found = next(names, "")
-        if found and not self._name(found):
+        if found and not self._names.full(found):
             self._fetch(self._asked, ref)
         return found
 
@@ -263,16 +261,20 @@ class GitRepository:
             where = str(self._git.folder)
             raise _wrong(where, "has no remote", "run `git remote add origin ADDRESS` in it")
 
-    def _check_branch(self, branch: str) -> None:
+    def _check_branch(self, branch: str) -> str:
+        """The commit of a branch that may be written; empty: there is no such branch yet."""
         if self._git.run("check-ref-format", f"refs/heads/{branch}").returncode:
             raise _wrong(branch, "no name of a branch", "write letters, digits, `-` and `/`")
         if branch == self.branch():
             remedy = "name another branch with --branch"
             raise _wrong(branch, "is what changes are merged into", remedy)
-        using = self._git.line("for-each-ref", "--format=%(worktreepath)", f"refs/heads/{branch}")
+        ref, form = f"refs/heads/{branch}", "--format=%(objectname) %(refname) =%(worktreepath)"
+        # Of a branch that is not there, git lists those below it.
+        now, found, using = self._git.line("for-each-ref", form, ref).partition(f" {ref} =")
         if using or (not self._ours and branch == self._head()):
             remedy = "switch to another branch, or name one with --branch"
             raise _wrong(branch, "is checked out", remedy)
+        return now if found else ""
 
     def _head(self) -> str:
         return self._git.line("symbolic-ref", "--quiet", "HEAD").removeprefix("refs/heads/")
@@ -285,35 +287,6 @@ class GitRepository:
     def _partial(self) -> bool:
         return self._settings.value(f"remote.{self._remote}.promisor") == "true"
 
-    def _name(self, revision: str) -> str:
-        """The full name of a commit; empty if there is none."""
-        if revision in self._commits:
-            return revision
-        asked = ("--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
-        return self._noted(self._git.line("rev-parse", *asked))
-
-    def _first_name(self, revisions: list[str]) -> str:
-        """The full name of the first that is a commit, by one process; empty: none is."""
-        if revisions[0] in self._commits:
-            return revisions[0]
-        if any("\n" in each for each in revisions):
-            return ""
-        asked = "".join(f"{each}^{{commit}}\n" for each in revisions)
-        done = self._git.run(
-            "cat-file", "--batch-check", given=asked.encode(errors="surrogateescape")
-        )
-        for line in decoded(done.stdout).splitlines():
-            name, _, rest = line.partition(" ")
-            if rest.startswith("commit ") and _FULL.fullmatch(name):
-                return self._noted(name)
-        return ""
-
-    def _noted(self, commit: str) -> str:
-        """A commit that is here stays here."""
-        if commit:
-            self._commits.keep(commit, commit)
-        return commit
-
     def _listed(self, commit: str) -> dict[str, TreeEntry]:
         """The files of a commit, cached: a commit never changes."""
         if commit in self._listings:
@@ -321,7 +294,7 @@ class GitRepository:
         found = None if commit.startswith("-") else listing(self._git, commit)
         if found is None:
             raise _wrong(commit, f"no commit of {self.url or self._git.folder}", "fetch it first")
-        if _FULL.fullmatch(commit):
+        if are_full(commit):
             for oldest in list(self._listings)[: 1 - LISTINGS_KEPT]:
                 del self._listings[oldest]
             self._listings[commit] = found
@@ -389,11 +362,6 @@ def _offered(name: str, known: Iterable[str]) -> str:
     """Similar names; of many, only the first are listed."""
     every = list(known)
     return nearest_or_all(name, every) if len(every) < 50 else "name one that is there"
-
-
-def _full(*commits: str) -> bool:
-    """Whether these are names that mean the same for ever."""
-    return all(_FULL.fullmatch(each) for each in commits)
 
 
 def _wrong(where: str, what: str, remedy: str) -> UserError:
