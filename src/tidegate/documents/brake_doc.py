@@ -17,6 +17,8 @@ All fields are described in docs/reference/lines.md.
 from collections.abc import Callable
 from typing import TypedDict, TypeVar
 
+from msgspec.structs import replace
+
 from tidegate.documents.calendar_doc import Files, Stretch, read_calendar_of
 from tidegate.documents.evidence_doc import Probes, read_approval, read_health
 from tidegate.documents.reader import Reader
@@ -29,17 +31,29 @@ from tidegate.gates.freeze import Exemption, Freeze
 from tidegate.gates.health import HealthGate
 from tidegate.gates.hold import Hold
 from tidegate.gates.pin import Pin
-from tidegate.gates.scope import EVERYTHING, KindOfChange, Scope
+from tidegate.gates.scope import EVERYTHING, Brake, KindOfChange, Scope
 from tidegate.model.problem import shown
 from tidegate.model.time import Instant, format_instant
 
 T = TypeVar("T")
+B = TypeVar("B", bound=Brake)
+
+
+# What takes away brakes that are part of the document they bind.
+IN_DOCUMENT = "change `brakes` of the document"
 
 
 def read_brakes(
-    reader: Reader, stretch: Stretch, files: Files | None = None, probes: Probes | None = None
+    reader: Reader,
+    stretch: Stretch,
+    files: Files | None = None,
+    probes: Probes | None = None,
+    lift: str = "",
 ) -> Brakes:
-    """All brakes; their problems are collected on the way, and the probes of health gates."""
+    """All brakes; their problems are collected on the way, and the probes of health gates.
+
+    `lift` is what takes them away; empty: commands on the journal do.
+    """
     found: Probes = {} if probes is None else probes
 
     def freeze(each: Reader) -> Freeze:
@@ -70,7 +84,23 @@ def read_brakes(
         if each.expires_at is not None and each.expires_at <= stretch.begin:
             moment = format_instant(each.expires_at)
             reader.problems.warn(reader.path, f"{shown(each.name)} expired {moment}", "drop it")
-    return brakes
+    return _located(brakes, lift) if lift else brakes
+
+
+def _located(brakes: Brakes, lift: str) -> Brakes:
+    """The same brakes, each of which says what takes it away."""
+
+    def located(some: tuple[B, ...]) -> tuple[B, ...]:
+        return tuple(replace(each, lift=lift) for each in some)
+
+    return replace(
+        brakes,
+        holds=located(brakes.holds),
+        freezes=located(brakes.freezes),
+        blocks=located(brakes.blocks),
+        pins=located(brakes.pins),
+        expedites=located(brakes.expedites),
+    )
 
 
 def read_listed(

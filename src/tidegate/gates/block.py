@@ -6,7 +6,7 @@ revision without a name cannot be compared with a block, so it waits.
 
 from collections.abc import Iterable
 
-from tidegate.gates.scope import Brake, in_force
+from tidegate.gates.scope import Brake, in_force, lift_of
 from tidegate.model.brake_reasons import BrakeReason
 from tidegate.model.time import Instant
 from tidegate.model.verdict import Verdict, verdict
@@ -34,7 +34,7 @@ def block_verdicts(blocks: Iterable[Block], revision: str | None, now: Instant) 
 
 
 def _blocked(block: Block, revision: str) -> Verdict:
-    facts = (revision, block.name, block.why, block.owner)
+    facts = (revision, block.name, block.why, block.owner, lift_of(block, "block remove"))
     if block.expires_at is None:
         return verdict(BrakeReason.Blocked, *facts)
     return verdict(BrakeReason.BlockedUntil, *facts, until=block.expires_at)

@@ -5,7 +5,7 @@ Nothing starts inside one. What is under way goes on, and says that a hold is on
 
 from collections.abc import Iterable
 
-from tidegate.gates.scope import Brake, in_force
+from tidegate.gates.scope import Brake, in_force, lift_of
 from tidegate.model.brake_reasons import BrakeReason
 from tidegate.model.time import Instant
 from tidegate.model.verdict import Verdict, verdict
@@ -24,9 +24,10 @@ def hold_verdicts(holds: Iterable[Hold], now: Instant) -> list[Verdict]:
 
 
 def _held(hold: Hold) -> Verdict:
+    facts = (hold.name, hold.why, hold.owner, lift_of(hold, "hold remove"))
     if hold.expires_at is None:
-        return verdict(BrakeReason.Held, hold.name, hold.why, hold.owner)
-    return verdict(BrakeReason.HeldUntil, hold.name, hold.why, hold.owner, until=hold.expires_at)
+        return verdict(BrakeReason.Held, *facts)
+    return verdict(BrakeReason.HeldUntil, *facts, until=hold.expires_at)
 
 
 def holds_that_spare(holds: Iterable[Hold], now: Instant) -> list[Verdict]:

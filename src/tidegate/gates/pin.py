@@ -6,7 +6,7 @@ of it, and the rollout can be completed without it.
 
 from collections.abc import Iterable
 
-from tidegate.gates.scope import Brake, in_force
+from tidegate.gates.scope import Brake, in_force, lift_of
 from tidegate.model.brake_reasons import BrakeReason
 from tidegate.model.time import Instant
 from tidegate.model.verdict import Verdict, verdict
@@ -25,6 +25,7 @@ def pin_verdicts(pins: Iterable[Pin], now: Instant) -> list[Verdict]:
 
 
 def _pinned(pin: Pin) -> Verdict:
+    facts = (pin.name, pin.why, pin.owner, lift_of(pin, "unpin"))
     if pin.expires_at is None:
-        return verdict(BrakeReason.Pinned, pin.name, pin.why, pin.owner)
-    return verdict(BrakeReason.PinnedUntil, pin.name, pin.why, pin.owner, until=pin.expires_at)
+        return verdict(BrakeReason.Pinned, *facts)
+    return verdict(BrakeReason.PinnedUntil, *facts, until=pin.expires_at)

@@ -74,6 +74,13 @@ class Brake(msgspec.Struct, frozen=True, kw_only=True):
     why: str
     # None: until it is removed.
     expires_at: Instant | None = None
+    # What takes it away, where no command on the journal does: the file to change. Unset: one does.
+    lift: str | msgspec.UnsetType = msgspec.UNSET
+
+
+def lift_of(brake: Brake, verb: str) -> str:
+    """What takes a brake away: the command of its kind, unless it is written elsewhere."""
+    return f"`{verb} {brake.name}`" if brake.lift is msgspec.UNSET else brake.lift
 
 
 def in_force(brake: Brake, now: Instant) -> bool:

@@ -2,6 +2,7 @@
 mutex, approval, health.
 
 The sentence names the owner of a brake and its reason, so that an operator knows the person to ask.
+`lift` is what takes the brake away: a command where it is in the journal, else the file to change.
 """
 
 from tidegate.model.reason import Entry, FactFormat, Gate, Outcome, Reason
@@ -31,15 +32,15 @@ class BrakeReason(Reason):
         Gate.HOLD,
         _STOP,
         "hold {hold}: {why} ({owner})",
-        (("hold", _N), ("why", _N), ("owner", _N)),
-        "`hold remove {hold}`, or fix its file",
+        (("hold", _N), ("why", _N), ("owner", _N), ("lift", _N)),
+        "{lift}",
     )
     HeldUntil = Entry(
         Gate.HOLD,
         _WAIT,
         "hold {hold}: {why} ({owner})",
-        (("hold", _N), ("why", _N), ("owner", _N)),
-        "it expires, `hold remove {hold}`, or fix its file",
+        (("hold", _N), ("why", _N), ("owner", _N), ("lift", _N)),
+        "it expires, or {lift}",
     )
     HoldSpares = Entry(
         Gate.HOLD,
@@ -94,15 +95,15 @@ class BrakeReason(Reason):
         Gate.BLOCK,
         _STOP,
         "{revision} is blocked: {why} ({owner})",
-        (("revision", _N), ("block", _N), ("why", _N), ("owner", _N)),
-        "another revision, or `block remove {block}`",
+        (("revision", _N), ("block", _N), ("why", _N), ("owner", _N), ("lift", _N)),
+        "another revision, or {lift}",
     )
     BlockedUntil = Entry(
         Gate.BLOCK,
         _WAIT,
         "{revision} is blocked: {why} ({owner})",
-        (("revision", _N), ("block", _N), ("why", _N), ("owner", _N)),
-        "it expires, another revision, or `block remove {block}`",
+        (("revision", _N), ("block", _N), ("why", _N), ("owner", _N), ("lift", _N)),
+        "it expires, another revision, or {lift}",
     )
     RevisionUnnamed = Entry(
         Gate.BLOCK,
@@ -116,15 +117,15 @@ class BrakeReason(Reason):
         Gate.PIN,
         _STOP,
         "stays where it is, counts neither way: pin {pin}: {why} ({owner})",
-        (("pin", _N), ("why", _N), ("owner", _N)),
-        "`unpin {pin}`",
+        (("pin", _N), ("why", _N), ("owner", _N), ("lift", _N)),
+        "{lift}",
     )
     PinnedUntil = Entry(
         Gate.PIN,
         _WAIT,
         "stays where it is, counts neither way: pin {pin}: {why} ({owner})",
-        (("pin", _N), ("why", _N), ("owner", _N)),
-        "it expires, or `unpin {pin}`",
+        (("pin", _N), ("why", _N), ("owner", _N), ("lift", _N)),
+        "it expires, or {lift}",
     )
     SharedBudgetFree = Entry(
         Gate.SHARED_BUDGET,

@@ -43,23 +43,25 @@ class BrakeFile:
     def _written(self, seen: object) -> tuple[Written, ...]:
         if seen == "missing" and not self._must_exist:
             return ()
-        origin = f"file {self._path}"
+        origin, lift = f"file {self._path}", f"change {self._path}"
         if isinstance(seen, str):
-            return (Written(origin, problem=f"the file is {seen}"),)
+            return (Written(origin, problem=f"the file is {seen}", lift=lift),)
         try:
             text = bounded_text(self._path)
             if not text.strip():
                 if self._must_exist:
                     return ()
-                return (Written(origin, {"holds": [_emergency(self._path)]}),)
+                emergency = {"holds": [_emergency(self._path)]}
+                return (Written(origin, emergency, lift=f"remove {self._path}"),)
             document = read_yaml(str(self._path), text).data
         except UserError as error:
-            return (Written(origin, problem=error.text()),)
+            return (Written(origin, problem=error.text(), lift=lift),)
         except (OSError, ValueError) as error:
-            return (Written(origin, problem=str(error)),)
+            return (Written(origin, problem=str(error), lift=lift),)
         if not isinstance(document, dict):
-            return (Written(origin, problem="not an object; write holds, freezes, blocks, pins …"),)
-        return (Written(origin, document, self._beside),)
+            problem = "not an object; write holds, freezes, blocks, pins …"
+            return (Written(origin, problem=problem, lift=lift),)
+        return (Written(origin, document, self._beside, lift=lift),)
 
     def _beside(self, name: str) -> str:
         return bounded_text(self._path.parent / name)

@@ -211,7 +211,7 @@ def _is_on(chosen: Iterable[_Chosen], brake: str, document: dict[str, object], a
     if brake == "expedite":  # it covers no target, and lets versions of clusters through
         return any(kind_word(each.one.partition) == "upgrades" for each in chosen)
     stretch = stretch_from(Instant(at // QUARTER * QUARTER), QUARTER)
-    brakes = put_together((Written(brake, {field: [document]}),), stretch)
+    brakes = put_together((Written(brake, {field: [document]}, journal=True),), stretch)
     if not getattr(brakes, field):  # it cannot be read, and holds everything
         return True
     return any(

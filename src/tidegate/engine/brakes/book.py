@@ -204,10 +204,12 @@ class BrakeBook:
     def _set(self) -> Iterable[Written]:
         """Each brake of the journal by itself, so that one that cannot be read is named."""
         if self._broken is not None:
-            yield Written(JOURNAL, problem=f"its chain is broken: {self._broken.what}")
+            problem = f"its chain is broken: {self._broken.what}"
+            yield Written(JOURNAL, problem=problem, lift="repair what `journal verify` shows")
         for kind, name in sorted(self._state.on):
-            document = self._state.on[kind, name].document
-            yield Written(f"{JOURNAL}: {kind} {name}", {FIELDS.get(kind, kind): [document]})
+            document = {FIELDS.get(kind, kind): [self._state.on[kind, name].document]}
+            lift = f"`unpin {name}`" if kind == "pin" else f"`{kind} remove {name}`"
+            yield Written(f"{JOURNAL}: {kind} {name}", document, lift=lift, journal=True)
 
 
 def _answered(gate: ApprovalGate, way: UnderWay) -> ApprovalGate:
@@ -227,29 +229,29 @@ def put_together(
         if not problem:
             problems = Problems()
             reader = Reader(each.document, "", problems)
-            brakes = read_brakes(reader, stretch, each.files, probes)
+            lift = "" if each.journal else each.lift
+            brakes = read_brakes(reader, stretch, each.files, probes, lift)
             if problems.errors:
                 problem = problems.errors[0].text()
             else:
                 for field in KEPT:
                     found[field] += getattr(brakes, field)
         if problem:
-            holds.append(held_by(each.origin, problem))
+            holds.append(held_by(each.origin, problem, each.lift))
     for field in ("budgets", "mutexes", "approvals", "health"):
         seen: set[str] = set()
         for brake in found[field]:
             name = str(getattr(brake, "name", ""))
             if name in seen:
-                holds.append(
-                    held_by(f"{field} {name}", "is written in two places; keep one of them")
-                )
+                twice = "is written in two places; keep one of them"
+                holds.append(held_by(f"{field} {name}", twice, "keep one of them"))
             seen.add(name)
     lists = {field: tuple(some) for field, some in found.items()}
     lists["holds"] = (*lists["holds"], *holds)
     return Brakes(**lists)  # type: ignore[arg-type]
 
 
-def held_by(origin: str, problem: str) -> Hold:
+def held_by(origin: str, problem: str, lift: str) -> Hold:
     """The hold that stands for brakes that cannot be read."""
     why = f"it cannot be read: {' '.join(problem.split())}"
-    return Hold(name=origin, scope=EVERYTHING, owner="tidegate", why=why)
+    return Hold(name=origin, scope=EVERYTHING, owner="tidegate", why=why, lift=lift)

@@ -18,6 +18,10 @@ class Written(msgspec.Struct, frozen=True):
     # How files the document names are read; None: they are not.
     files: Callable[[str], str] | None = None
     problem: str = ""
+    # What takes its brakes away: the file to change, or a command.
+    lift: str = ""
+    # Whether it is the journal, so that each brake is lifted by the command of its kind.
+    journal: bool = False
 
 
 class BrakeSource(Protocol):

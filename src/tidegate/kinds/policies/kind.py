@@ -205,7 +205,10 @@ class PolicyKind(RolloutKind):
         }
         if seen.leaves_drift:
             owner = declared.origin if drift else ""
-            declared = replace(declared, pinned=drift, pinned_by=owner)
+            lift = f"remove its pointer, or `onDrift: leave` from {owner}"
+            declared = replace(
+                declared, pinned=drift, pinned_by=owner, unpinned_by=dict.fromkeys(drift, lift)
+            )
         else:
             reports = [put_back(each) if each.name in drift else each for each in reports]
         return replace(seen, declared=declared, reports=tuple(reports))

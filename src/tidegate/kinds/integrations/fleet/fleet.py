@@ -11,7 +11,7 @@ from contextlib import aclosing
 
 import msgspec
 
-from tidegate.kinds.integrations.core.waves.declaration import declared_of, last_good_of
+from tidegate.kinds.integrations.core.waves.declaration import ADOPT, declared_of, last_good_of
 from tidegate.kinds.integrations.core.waves.holds import released
 from tidegate.kinds.integrations.core.waves.rehearsal import target_of as rehearsal_of
 from tidegate.kinds.integrations.core.waves.rehearsal import with_dry_run
@@ -59,7 +59,7 @@ from tidegate.model.problem import nearest
 from tidegate.model.target import Status, Target
 from tidegate.registry.image import image_named
 
-NOT_OURS = "not Tidegate's; `tidegate apply --adopt` takes it over"
+NOT_OURS = f"not Tidegate's; {ADOPT} takes it over"
 # Runs end without a word from the cluster: places are looked at again this often.
 LOOK_S = 10.0
 # A list of all rollouts waits for one namespace no longer than this.

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from tidegate.documents.brake_doc import read_brakes
+from tidegate.documents.brake_doc import IN_DOCUMENT, read_brakes
 from tidegate.documents.calendar_doc import Files, stretch_from
 from tidegate.documents.reader import INSTANT_REMEDY, Reader
 from tidegate.gates.brakes import Brakes
@@ -79,7 +79,8 @@ def read_rollout(
     moment = (taken_at if taken_at is not None else now) or Instant(0)
     brakes = None
     if reader.has("brakes"):
-        brakes = read_brakes(reader.child("brakes"), stretch_from(moment), files)
+        stretch = stretch_from(moment)
+        brakes = read_brakes(reader.child("brakes"), stretch, files, lift=IN_DOCUMENT)
     world = _world(reader, problems, brakes)
     reader.close(fatal=False)
     if problems.errors:

@@ -22,7 +22,7 @@ import enum
 
 import msgspec
 
-from tidegate.documents.brake_doc import read_brakes, read_named_hold
+from tidegate.documents.brake_doc import IN_DOCUMENT, read_brakes, read_named_hold
 from tidegate.documents.calendar_doc import Files, stretch_from
 from tidegate.documents.reader import DURATION_REMEDY, Reader
 from tidegate.gates.block import Block
@@ -131,7 +131,8 @@ def read_scenario(document: object, files: Files | None = None) -> Scenario:
     stop_after = reader.duration("stopAfter") or DEFAULT_STOP
     brakes = None
     if reader.has("brakes"):
-        brakes = read_brakes(reader.child("brakes"), stretch_from(start, stop_after), files)
+        stretch = stretch_from(start, stop_after)
+        brakes = read_brakes(reader.child("brakes"), stretch, files, lift=IN_DOCUMENT)
     events = _events(reader, {group.name for group in groups}, known, problems)
     _check_lifts(events, brakes, problems)
     joined = {name for event in events if event.verb is ScenarioVerb.JOIN for name in event.names}

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from tidegate.documents.brake_doc import IN_DOCUMENT
 from tidegate.engine.brakes.book import BrakeBook
 from tidegate.engine.brakes.source import Written
 from tidegate.engine.breaker import Breaker
@@ -57,7 +58,8 @@ class _Standing:
     """Brakes that stand in the document of a world, and stay as they are."""
 
     def __init__(self, world: cluster_manager_doc.OcmWorld) -> None:
-        self._written = (Written("world", world.brakes),) if world.brakes else ()
+        brakes = Written("world", world.brakes, lift=IN_DOCUMENT)
+        self._written = (brakes,) if world.brakes else ()
 
     def read(self) -> tuple[Written, ...]:
         """All of them."""

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from tidegate.documents.brake_doc import read_brakes
+from tidegate.documents.brake_doc import IN_DOCUMENT, read_brakes
 from tidegate.documents.calendar_doc import stretch_from
 from tidegate.documents.line import fields_of
 from tidegate.documents.reader import Reader
@@ -38,7 +38,8 @@ def read_upgrades(raw: bytes | Mapping[str, Any]) -> UpgradeLine:
     state = dict(mapping(reader, "state"))
     brakes = world.brakes
     if reader.has("brakes"):
-        brakes = read_brakes(reader.child("brakes"), stretch_from(world.now))
+        stretch = stretch_from(world.now)
+        brakes = read_brakes(reader.child("brakes"), stretch, lift=IN_DOCUMENT)
     refused = read_refused(reader)
     if problems.errors:
         raise UserError(tuple(problems.errors))

@@ -8,6 +8,9 @@ from tidegate.kinds.integrations.core.workloads.estate import ManagedPlace, Unit
 from tidegate.kinds.rollouts.core.journal.facts import RolloutDeclared
 from tidegate.kinds.rollouts.core.world import Membership
 
+# What lifts the pin of a unit that is not ours.
+ADOPT = "`tidegate apply --adopt`"
+
 
 def declared_of(
     place: ManagedPlace, rules: ImageRules, running: Mapping[str, str], others: Mapping[str, str]
@@ -25,6 +28,7 @@ def declared_of(
         revision=place.revision,
         last_good=last_good_of(place, running),
         pinned={**others, **pinned},
+        unpinned_by={name: ADOPT for name in others if name not in pinned},
         origin=rules.where,
     )
 

@@ -284,23 +284,51 @@ def world_of(state: RolloutState, brakes: Brakes | None) -> RolloutWorld | None:
         revision=declared.revision,
         rollout=rollout,
         complete=state.complete,
-        brakes=_concerning(_with_pins(brakes, declared), declared, reports),
+        brakes=_concerning(_with_pins(brakes, declared, state.brakes), declared, reports),
     )
 
 
-def _with_pins(brakes: Brakes | None, declared: RolloutDeclared) -> Brakes | None:
-    """The brakes, and the pins that are declared with the rollout itself."""
+def _with_pins(
+    brakes: Brakes | None, declared: RolloutDeclared, recorded: Brakes | None
+) -> Brakes | None:
+    """The brakes, and the pins that are declared with the rollout itself.
+
+    A target may be pinned by the journal, too: then both say so. Of brakes as they were recorded,
+    all that bound the rollout are there already.
+    """
     if not declared.pinned:
         return brakes
     known = brakes or Brakes()
-    there = {pin.name for pin in known.pins}
+    mine = _declared_pins(declared)
+    there = {
+        pin.name
+        for pin in known.pins
+        if brakes is recorded or _is_declared(pin, mine.get(pin.name))
+    }
+    more = (pin for name, pin in mine.items() if name not in there)
+    return replace(known, pins=(*known.pins, *more))
+
+
+def _declared_pins(declared: RolloutDeclared) -> dict[str, Pin]:
+    """The pins that are declared with a rollout, by target."""
     owner = declared.pinned_by or DECLARED
-    mine = (
-        Pin(name=name, scope=Scope(targets=frozenset((name,))), owner=owner, why=where)
+    return {
+        name: Pin(
+            name=name,
+            scope=Scope(targets=frozenset((name,))),
+            owner=owner,
+            why=where,
+            lift=declared.unpinned_by.get(name) or f"change {declared.pinned_by or where}",
+        )
         for name, where in sorted(declared.pinned.items())
-        if name not in there
-    )
-    return replace(known, pins=(*known.pins, *mine))
+    }
+
+
+def _is_declared(pin: Pin, mine: Pin | None) -> bool:
+    """Whether a pin is the declared one of its target, as it is or as it was written before."""
+    if mine is None:
+        return False
+    return pin.lift == mine.lift or (pin.owner, pin.why) == (mine.owner, mine.why)
 
 
 def _concerning(
