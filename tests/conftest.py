@@ -12,7 +12,7 @@ import signal
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from _pytest.assertion import rewrite
@@ -24,6 +24,7 @@ from tests.sim import FULL, IN_CI, sized
 
 if TYPE_CHECKING:
     from tests.real.kube import Kubernetes
+    from tests.strips import StripScheduling
 
 # A law of arithmetic has seen every branch after some 40 examples, one of plans nine tenths after
 # 50; the rest comes one by one up to 270 (CONTRIBUTING.md).
@@ -72,6 +73,14 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def _is_rewritten(path: Path) -> bool:
     return path.name == "conftest.py" or path.name.startswith("test_")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> StripScheduling | None:
+    """Several processes share the tests in strips."""
+    from tests.strips import StripScheduling
+
+    return StripScheduling(config, log) if config.getvalue("dist") == "loadgroup" else None
 
 
 def pytest_collection_finish() -> None:

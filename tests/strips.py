@@ -1,0 +1,64 @@
+"""Which process runs which test: each has a strip of neighbours, and takes from others at the end.
+
+Tests that wait (for a lease, for a server) are neighbours in the tree. Where all processes walk
+through it side by side, all of them wait at once and the cores are idle; and what a module makes
+for its tests is made in each of them. Tests of milliseconds come last, so that all end together.
+"""
+
+from collections import deque
+from collections.abc import Iterable
+from typing import Any
+
+from xdist.scheduler import LoadGroupScheduling  # type: ignore[import-untyped]
+
+# Thousands of tests, half a minute of all: what is left over for the end.
+SHORT = ("tests/golden/", "tests/scenarios/", "tests/unit/", "tests/vectors/")
+
+
+class StripScheduling(LoadGroupScheduling):  # type: ignore[misc]
+    """`--dist loadgroup`, in this order. A unit is a test, or all tests of a group."""
+
+    def __init__(self, config: Any, log: Any = None) -> None:
+        super().__init__(config, log)
+        self._strips: dict[Any, deque[str]] = {}
+        self._places: dict[str, int] = {}
+
+    def mark_test_complete(self, node: Any, item_index: int, duration: float = 0) -> None:
+        """Forget units that are done: those of a process are counted after each test."""
+        units = self.assigned_work[node]
+        test = self.registered_collections[node][item_index]
+        unit = units[self._split_scope(test)]
+        unit[test] = True
+        if all(unit.values()):
+            del units[self._split_scope(test)]
+        self._reschedule(node)
+
+    def _assign_work_unit(self, node: Any) -> None:
+        if not self._places:
+            self._places = {test: at for at, test in enumerate(self.collection or ())}
+        name = self._next(node)
+        unit = self.assigned_work[node][name] = self.workqueue.pop(name)
+        node.send_runtest_some([self._places[test] for test, done in unit.items() if not done])
+
+    def _next(self, node: Any) -> str:
+        """The next unit of a strip; of an empty one, of the second half of the longest."""
+        if not any(self._strips.values()):
+            self._cut()
+        strip = self._strips.setdefault(node, deque())
+        if not strip:
+            longest = max(self._strips.values(), key=len)
+            half = [longest.pop() for _ in range((len(longest) + 1) // 2)]
+            strip.extend(reversed(half))
+        return strip.popleft()
+
+    def _cut(self) -> None:
+        """Cut what is left into strips, one for each process: the short tests after all others."""
+        longer = [name for name in self.workqueue if not _is_short(self.workqueue[name])]
+        left, nodes = longer or list(self.workqueue), self.nodes
+        for at, node in enumerate(nodes):
+            begin, end = (len(left) * each // len(nodes) for each in (at, at + 1))
+            self._strips[node] = deque(left[begin:end])
+
+
+def _is_short(tests: Iterable[str]) -> bool:
+    return all(test.startswith(SHORT) for test in tests)
