@@ -2,18 +2,22 @@
 
 OpenShift Cluster Manager answers one request after another, and goes on in between: upgrades start,
 finish and disappear, owners ask for upgrades of their own. Whatever a reading shows as idle, on the
-versions it shows, was so at one moment while it was read.
+versions it shows, was so at one moment while it was read; and so was every upgrade it shows, beside
+the version it shows. Readings with a fault are planted, and found.
 """
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.property.planted import assert_found
 from tests.rounds import Hands
-from tidegate.kinds.upgrades.app.read.survey import CHANGED, survey
+from tidegate.kinds.upgrades.app.read import survey as reading
+from tidegate.kinds.upgrades.app.read.survey import CHANGED, ClusterDetails, Survey
 from tidegate.kinds.upgrades.app.read.worlds import world_of
 from tidegate.kinds.upgrades.core.rules.decide import decide
 from tidegate.kinds.upgrades.core.rules.fleet import gather
@@ -32,9 +36,14 @@ from tidegate.model.time import SECOND, Instant, format_second, parse_instant
 START = parse_instant("2026-03-02T08:00:00Z")
 NAMES = ("a", "b", "c")
 OVER = ("completed", "cancelled")
-MINUTES = (0, 0, 0, 1, 2, 5, 9, 11, 31, 45, 95)
+# Shorter than a phase of an upgrade, as long as several, and longer than all of it.
+MINUTES = (1, 2, 5, 9, 11, 31, 95)
+# A reading of three clusters takes 12 to 21 requests where nothing changes meanwhile.
+REQUESTS_MAX = 22
 Truth = tuple[str, tuple[tuple[str, str], ...]]
 """The version of a cluster that is idle, and of each of its node pools."""
+Moment = tuple[str, str, str]
+"""The version of a cluster, and an upgrade of it by its id with its state."""
 
 
 def _policies(state: OcmState, name: str) -> Iterator[dict[str, Any]]:
@@ -66,6 +75,7 @@ class Restless(SimulatedClusters):
         self._hands = clock
         self._steps = steps
         self.idle: dict[str, set[Truth]] = {name: set() for name in NAMES}
+        self.moments: dict[str, set[Moment]] = {name: set() for name in NAMES}
         self.acted = False
 
     async def _ask(self, *asked: Any, **more: Any) -> tuple[int, Any]:
@@ -97,6 +107,9 @@ class Restless(SimulatedClusters):
         for name in NAMES:
             if (truth := _truth(self.state, name)) is not None:
                 self.idle[name].add(truth)
+            version = str(self.state.cluster(f"{name}-id")["version"]["raw_id"])
+            for each in _policies(self.state, name):
+                self.moments[name].add((version, each["id"], each["state"]["value"]))
 
 
 async def owner_asks(state: OcmState, clock: Hands, name: str) -> None:
@@ -156,15 +169,32 @@ def _worlds(draw: st.DrawFn) -> dict[str, Any]:
     return _document(clusters)
 
 
-STEPS = st.lists(
-    st.tuples(st.sampled_from(MINUTES), st.sampled_from(("", "", "", *NAMES))), max_size=40
-)
+def _steps(owners: tuple[str, ...]) -> st.SearchStrategy[list[tuple[int, str]]]:
+    """Time passes between a few requests; before each of the others nothing happens.
+
+    Were it to pass before most of them, every upgrade would be over before its cluster is read.
+    """
+    jumps = st.dictionaries(
+        st.integers(0, REQUESTS_MAX - 1),
+        st.tuples(st.sampled_from(MINUTES), st.sampled_from(owners)),
+        min_size=1,
+        max_size=3,
+    )
+    return jumps.map(lambda some: [some.get(at, (0, "")) for at in range(REQUESTS_MAX)])
+
+
+STEPS = _steps(("", "", "", *NAMES))
+QUIET = _steps(("",))
+
+
+def _survey(manager: Restless) -> Survey:
+    read = asyncio.run(reading.survey(manager))
+    manager._note()
+    return read
 
 
 def _read(manager: Restless) -> UpgradeWorld:
-    read = asyncio.run(survey(manager))
-    manager._note()
-    return world_of(read, [Organisation("o", "O")], manager._hands.now())
+    return world_of(_survey(manager), [Organisation("o", "O")], manager._hands.now())
 
 
 def _restless(document: dict[str, Any], steps: list[tuple[int, str]]) -> Restless:
@@ -172,7 +202,7 @@ def _restless(document: dict[str, Any], steps: list[tuple[int, str]]) -> Restles
     return Restless(found(world), Hands(world.now), iter(steps))
 
 
-@settings(max_examples=300)
+@settings(max_examples=100)
 @given(_worlds(), STEPS)
 def test_what_is_read_as_idle_was_idle(
     document: dict[str, Any], steps: list[tuple[int, str]]
@@ -189,13 +219,32 @@ def test_what_is_read_as_idle_was_idle(
         assert (cluster.version, pools) in manager.idle[cluster.name], cluster.name
 
 
-@settings(max_examples=300)
-@given(_worlds(), st.lists(st.sampled_from(MINUTES), max_size=40))
-def test_no_order_of_requests_starts_a_peer(document: dict[str, Any], minutes: list[int]) -> None:
+@settings(max_examples=100)
+@given(_worlds(), STEPS)
+def test_an_upgrade_is_shown_beside_the_version_of_its_moment(
+    document: dict[str, Any], steps: list[tuple[int, str]]
+) -> None:
+    """None is shown as under way beside the version that it reached since."""
+    manager = _restless(document, steps)
+    read = _survey(manager)
+    for cluster in read.clusters:
+        details = read.details[cluster.id]
+        every = (details.policies, *details.pool_policies.values())
+        for policy in (each for some in every for each in some if not details.error):
+            if policy.state is not None:
+                moment = (cluster.version.raw_id, policy.id, policy.state.value)
+                assert moment in manager.moments[cluster.name]
+
+
+@settings(max_examples=120)
+@given(_worlds(), QUIET)
+def test_no_order_of_requests_starts_a_peer(
+    document: dict[str, Any], steps: list[tuple[int, str]]
+) -> None:
     """Owners apart: nothing starts while another cluster with the mutex is under way, and nothing
     asks for the version that a cluster has already.
     """
-    manager = _restless(document, [(each, "") for each in minutes])
+    manager = _restless(document, steps)
     world = _read(manager)
     plan = decide(world, world.now)
     members = {each.cluster.uuid: each.cluster for each in plan.members}
@@ -242,3 +291,64 @@ def test_what_finished_in_between_is_read_again() -> None:
     assert not world.unread
     plan = decide(world, world.now)
     assert [each.target for each in plan.actions] == ["b-uuid"]
+
+
+# Planted faults
+
+
+async def versions_once(
+    manager: Restless, cluster: OcmCluster, *more: Any
+) -> tuple[OcmCluster, ClusterDetails]:
+    """Versions are read before policies, and not again."""
+    return cluster, await reading._details(manager, cluster, *more)
+
+
+async def versions_again_before(
+    manager: Restless, cluster: OcmCluster, *more: Any
+) -> tuple[OcmCluster, ClusterDetails]:
+    """Versions are read twice, and both times before policies."""
+    return await versions_once(manager, await _cluster_of(manager, cluster), *more)
+
+
+async def versions_after(
+    manager: Restless, cluster: OcmCluster, *more: Any
+) -> tuple[OcmCluster, ClusterDetails]:
+    """Versions are read after policies, and not held against those before."""
+    details = await reading._details(manager, cluster, *more)
+    return await _cluster_of(manager, cluster), details
+
+
+async def policies_once(
+    manager: Restless, cluster: OcmCluster, *more: Any
+) -> tuple[OcmCluster, ClusterDetails]:
+    """Where the version changed, it is read until it stays; policies are not read again."""
+    details = await reading._details(manager, cluster, *more)
+    again = await _cluster_of(manager, cluster)
+    while again.version.raw_id != cluster.version.raw_id:
+        cluster, again = again, await _cluster_of(manager, cluster)
+    return again, details
+
+
+async def _cluster_of(manager: Restless, cluster: OcmCluster) -> OcmCluster:
+    again = await manager.cluster(cluster.id)
+    assert again is not None
+    return again
+
+
+@pytest.mark.parametrize(
+    "law, fault",
+    [
+        (test_what_is_read_as_idle_was_idle, versions_once),
+        (test_what_is_read_as_idle_was_idle, versions_again_before),
+        (test_no_order_of_requests_starts_a_peer, versions_once),
+        (test_no_order_of_requests_starts_a_peer, versions_again_before),
+        (test_an_upgrade_is_shown_beside_the_version_of_its_moment, versions_after),
+        (test_an_upgrade_is_shown_beside_the_version_of_its_moment, policies_once),
+    ],
+)
+def test_faults_of_readings_are_found(
+    law: Callable[[], None], fault: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each by a law that shows what follows from it."""
+    monkeypatch.setattr(reading, "_read", fault)
+    assert_found(law, monkeypatch)
