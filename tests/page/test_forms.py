@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 import pytest
 from click.testing import CliRunner
 
-from tests.api.stage import copied
+from tests.api.stage import PARTITION, copied
 from tests.page.stage import PageService
 from tests.page.test_html import field, text_of
 from tidegate.access.roles import Role
@@ -150,4 +150,18 @@ def test_a_freeze_is_in_force_only_at_its_times(service: PageService) -> None:
     )
     assert (banner, in_force) == ((True, False), (True, False))
     assert (coming, ended) == ((False, True), (False, False))
-    assert "freeze later" not in text_of(reader.get("/").text)
+    home = text_of(reader.get("/").text)
+    assert "freeze later" not in home
+    assert "until 2099-01-01T00:00:00Z" in home
+
+
+def test_only_freezes_that_cover_a_rollout_shade_its_dates(service: PageService) -> None:
+    """A weekend without upgrades delays no other kind."""
+    reader = service.reader().log_in()
+    times = {"from": "2020-01-01T00:00:00Z", "to": "2099-01-01T00:00:00Z", "reason": "x"}
+    shaded = []
+    scopes = {"some": {"scope": "kind", "kind": "upgrades"}, "all": {"scope": "everything"}}
+    for name, scope in scopes.items():
+        assert reader.post("/act/freeze", {**times, **scope, "name": name}).status == 200
+        shaded.append('class="freeze"' in reader.get(f"/when/{PARTITION}").text)
+    assert shaded == [False, True]

@@ -149,3 +149,19 @@ def test_the_command_prints_who_and_why(service: Service, journal: Path) -> None
     assert json.loads(as_data.stdout)["kind"] == "ChangeList"
     none = tidegate("changes", "--until", "20h", "--since", "1h", "--database", str(journal))
     assert none.stdout.startswith("nothing changed since")
+
+
+def test_looks_that_found_all_as_before_are_counted_and_not_listed() -> None:
+    """An organisation is looked at every few minutes: its changes must not be lost among them."""
+    with reading.opened("memory:") as archive:
+        reading.take_in(archive, reading.export_of("upgrades-lived-4"))
+        rollout = next(each for each in archive.heads() if each.startswith("upgrades/"))
+        entries = list(archive.read(rollout))
+        end = Instant(entries[-1].at + 1)
+        query = ChangeQuery(name=rollout, since=Instant(0), until=end)
+        listed = change_list(Journals(archive, rules_of, end), archive, query)
+        looks = [each for each in entries if each.fact().line() == "looked; all as before"]
+    assert looks
+    assert listed.looks == len(looks)
+    assert {each.seq for each in listed.items if each.rollout}.isdisjoint(e.seq for e in looks)
+    assert any(each.what.startswith("looked; ") for each in listed.items)

@@ -9,7 +9,9 @@ from tests.upgraded import decided, hosted, recorded, world
 from tidegate.kind_table import reasons
 from tidegate.kinds.upgrades.core.explain.phase import UpgradePhase, phase_of
 from tidegate.kinds.upgrades.core.explain.summary import cluster_summaries
+from tidegate.kinds.upgrades.core.explain.view import organisation_view
 from tidegate.kinds.upgrades.core.faults import FaultParty, fault_of
+from tidegate.kinds.upgrades.core.journal.made import OrganisationPlan
 from tidegate.kinds.upgrades.core.legacy_plan import theirs
 from tidegate.kinds.upgrades.core.reasons import UPGRADE_REASONS
 from tidegate.kinds.upgrades.core.rules.decide import decide
@@ -133,3 +135,23 @@ def test_by_the_existing_services_rules_a_cluster_waits_for_them() -> None:
         for phase, held in (phase_of(each),)
     }
     assert found == {"a": ("waiting", "ExistingRulesWait"), "b": ("current", "")}
+
+
+@pytest.mark.parametrize("ahead", ["c-1", "s-1", "p-1", "p-2"])
+def test_clusters_are_listed_by_sector_and_name_whatever_is_decided(ahead: str) -> None:
+    """A map of them must not change places while versions go out."""
+    names = {"p-2": "prod", "s-1": "stage", "p-1": "prod", "c-1": "canary"}
+    clusters = [
+        {
+            "name": name,
+            "version": "4.12.18" if name == ahead else "4.12.17",
+            "available_upgrades": [] if name == ahead else ["4.12.18"],
+            "labels": {"sector": sector, "soak-days": "0" if name == ahead else "3"},
+        }
+        for name, sector in names.items()
+    ]
+    deps = {"sector-deps.canary": "", "sector-deps.stage": "canary", "sector-deps.prod": "stage"}
+    found, plan = decided(world(*clusters, labels=deps))
+    made = OrganisationPlan(found, plan, plan)
+    view = organisation_view("upgrades/p/o", made, found.now, paused=False, recheck_at=None)
+    assert [each.name for each in view.targets] == ["c-1", "s-1", "p-1", "p-2"]

@@ -7,11 +7,14 @@ from collections.abc import Sequence
 
 from tidegate.explain.sentence import MARKS, facts, opens, sentence
 from tidegate.model.document import Part
+from tidegate.model.progress_reasons import ProgressReason
 from tidegate.model.reason import Outcome
 from tidegate.model.time import Instant, format_age, format_instant, format_second, parse_instant
 from tidegate.model.verdict import FactValue, Verdict
 
 _FIRST = {"stop": 0, "wait": 1, "pass": 2}
+# Nothing starts on these targets, and nothing is wrong with them.
+_SETTLED = {ProgressReason.Done.name: "✓", ProgressReason.Skipped.name: "–"}
 
 
 class VerdictPart(Part, frozen=True, kw_only=True, omit_defaults=True):
@@ -29,8 +32,13 @@ class VerdictPart(Part, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def mark(self) -> str:
-        """The sign of its outcome."""
-        return MARKS[Outcome(self.outcome)]
+        """The sign of its outcome; a target that needs nothing more has no cross."""
+        return _SETTLED.get(self.reason) or MARKS[Outcome(self.outcome)]
+
+    @property
+    def tone(self) -> str:
+        """Its outcome for eyes: a stop for good reason is settled, and no alarm."""
+        return "settled" if self.reason in _SETTLED else self.outcome
 
 
 def verdict_part(verdict: Verdict) -> VerdictPart:

@@ -35,6 +35,10 @@ class Fact(msgspec.Struct, frozen=True, tag_field="is", kw_only=True, omit_defau
         """Whether it is about a target."""
         return bool(target) and getattr(self, "target", "") == target
 
+    def is_news(self) -> bool:
+        """Whether anything changed by it; a look that found all as before is recorded, too."""
+        return True
+
     def asks(self, gate: str, target: str) -> bool:  # noqa: ARG002
         """Whether a verdict of a gate changed, for a target if one is named."""
         return False

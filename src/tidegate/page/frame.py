@@ -24,6 +24,8 @@ class BrakeLine(msgspec.Struct, frozen=True):
     reason: str
     covers: str
     expires: str
+    # When it ends by itself, of a freeze this time; empty: when it is lifted.
+    until: str
     since: str
     by: str
     # Of a freeze: when it is on, or on next.
@@ -100,12 +102,18 @@ def _line(brake: str, item: BrakeItem, now: Instant) -> BrakeLine:
         reason=item.reason,
         covers=covers(item.scope),
         expires=item.expires or "",
+        until=_until(brake, item),
         since=item.since or "",
         by=item.by or "",
         next=item.next or "",
         in_force=item.in_force and (brake != "freeze" or _is_on(item, now)),
         about=str(item.revision or item.version or ""),
     )
+
+
+def _until(brake: str, item: BrakeItem) -> str:
+    ends = (item.next or "").partition(" – ")[2] if brake == "freeze" else ""
+    return min(filter(None, (ends, item.expires or "")), key=parse_instant, default="")
 
 
 def _is_on(freeze: BrakeItem, now: Instant) -> bool:

@@ -99,7 +99,7 @@ def _promotions(journals: Journals) -> KindTable:
         for at, each in enumerate(lane.environments)
     )
     head = ("promotion", "newest", "environment", "version", "behind", "status", "offered", "why")
-    return KindTable(WORDS["promotions"], _words(head), rows)
+    return KindTable(WORDS["environments"], _words(head), rows)
 
 
 def _offered(each: LaneEnvironment) -> TableCell:

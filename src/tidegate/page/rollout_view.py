@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 import msgspec
 
 from tidegate.access.roles import Caller, Right
-from tidegate.app.documents import RolloutDates, TargetDoc, TargetParts
+from tidegate.app.documents import RolloutDates, TargetDates, TargetDoc, TargetParts
 from tidegate.app.journal.entries import EntryRow
 from tidegate.app.partitions.decision import Decision
 from tidegate.app.partitions.journals import Journals
@@ -20,7 +20,7 @@ from tidegate.explain.view import TargetRow
 from tidegate.journal.facts import Asked, Verb
 from tidegate.journal.selection import EntryFilter
 from tidegate.model.document import fields_of
-from tidegate.model.time import SECOND, Instant
+from tidegate.model.time import SECOND, Instant, parse_instant
 from tidegate.page.fleet import FleetBlock, GroupLane, fleet_block, next_moment
 from tidegate.page.frame import ActButton, offer
 from tidegate.page.history import newest_entries
@@ -50,16 +50,16 @@ class RolloutLane(GroupLane, frozen=True):
 
 
 class RolloutGauges(msgspec.Struct, frozen=True):
-    """A rollout in four numbers."""
+    """A rollout in a few numbers: those of the fleet's legend, so that both say the same."""
 
     done: int
     counted: int
-    failed: int
     breached: bool
-    moving: int
-    waiting: int
-    # When it ends, or why no date is known.
+    # By how targets are drawn: those that are always shown, and others that there are.
+    looks: dict[str, int]
+    # When the last of those with a date is done, how many have none, and why.
     end: str
+    undated: int
     end_reason: str
 
 
@@ -140,22 +140,25 @@ def _gauges(journals: Journals, one: Decision, block: FleetBlock) -> RolloutGaug
     counts, few = block.counts, block.size <= DATED_MAX
     found = dates_of(journals, one, DatePace(brief=True)) if few else None
     end, reason = "", "" if few else WORDS["ask_when"].format(name=one.partition)
+    undated = list[TargetDates]()
     if isinstance(found, RolloutDates) and found.items:
-        open_ended = [each for each in found.items if each.done_at is None]
-        if open_ended:
-            reason = next((each.held_by for each in open_ended if each.held_by), "") or ""
-        else:
-            end = max(each.done_at for each in found.items if each.done_at is not None)
+        undated = [each for each in found.items if each.done_at is None]
+        reason = next((each.held_by for each in undated if each.held_by), "") or ""
+        to_come = [each.done_at for each in found.items if each.done_at is not None]
+        end = max((each for each in to_come if parse_instant(each) > one.now), default="")
     return RolloutGauges(
         done=counts["done"],
         counted=block.size - counts["ignored"],
-        failed=counts["failed"],
         breached=one.view.breached,
-        moving=counts["moving"] + counts["soaking"],
-        waiting=counts["waiting"] + counts["held"] + counts["stopped"],
+        looks={name: n for name, n in counts.items() if name in _GAUGED or (n and name != "done")},
         end=end,
+        undated=len(undated),
         end_reason=reason,
     )
+
+
+# What a reader looks for even where there is none of it.
+_GAUGED = ("failed", "moving", "waiting")
 
 
 def _offers(caller: Caller, one: Decision) -> Iterator[ActButton]:

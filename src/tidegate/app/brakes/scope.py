@@ -37,8 +37,10 @@ def covers(scope: BrakeScope | UnsetType) -> str:
     if scope.selector is not None:
         words += [f"{key}={value}" for key, value in scope.selector.match_labels.items()]
         words += map(_requirement, scope.selector.match_expressions)
-    scoped = ",".join(words) or "everything"
-    return f"{scoped} ({', '.join(scope.kinds)})" if scope.kinds else scoped
+    kinds = ", ".join(scope.kinds)
+    if not words:
+        return f"all {kinds}" if kinds else "everything"
+    return f"{','.join(words)} ({kinds})" if kinds else ",".join(words)
 
 
 def _requirement(each: LabelRequirement) -> str:

@@ -5,7 +5,7 @@ on it or lifted. An entry about many targets is one change.
 """
 
 import heapq
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator
 
 import msgspec
@@ -77,6 +77,8 @@ class ChangeList(Document, frozen=True, kw_only=True):
     items: tuple[ChangeItem, ...]
     # Older ones that are not listed.
     left_out: int = 0
+    # Looks that found all as before: they are in the journal, and no change.
+    looks: int = 0
 
 
 _Dated = tuple[Instant, ChangeItem]
@@ -95,7 +97,8 @@ class _Chosen(msgspec.Struct, frozen=True):
 def change_list(journals: Journals, archive: Archive, query: ChangeQuery) -> ChangeList:
     """The changes; NotFoundError if nothing is called so."""
     chosen = list(_chosen(journals, query))
-    streams = [_of_partition(archive, each, query) for each in chosen]
+    looks: Counter[str] = Counter()
+    streams = [_of_partition(archive, each, query, looks) for each in chosen]
     if journals.is_unlimited:
         streams.append(_of_brakes(archive, chosen, query))
     kept: deque[ChangeItem] = deque(maxlen=CHANGES_MAX)
@@ -109,6 +112,7 @@ def change_list(journals: Journals, archive: Archive, query: ChangeQuery) -> Cha
         targets={each.one.partition: len(each.names) for each in chosen},
         items=tuple(reversed(kept)),
         left_out=number - len(kept),
+        looks=looks.total(),
     )
 
 
@@ -137,7 +141,10 @@ def _chosen(journals: Journals, query: ChangeQuery) -> Iterator[_Chosen]:
         raise NotFoundError("target", what, "`tidegate get rollouts` lists what there is")
 
 
-def _of_partition(archive: Archive, chosen: _Chosen, query: ChangeQuery) -> Iterator[_Dated]:
+def _of_partition(
+    archive: Archive, chosen: _Chosen, query: ChangeQuery, looks: Counter[str]
+) -> Iterator[_Dated]:
+    """The changes of a partition; looks that found none are counted."""
     wanted = EntryFilter(since=query.since, until=query.until)
     encoded = {name: msgspec.json.encode(name) for name in chosen.names}
     for entry in archive.find(chosen.one.partition, wanted):
@@ -147,7 +154,9 @@ def _of_partition(archive: Archive, chosen: _Chosen, query: ChangeQuery) -> Iter
             fact = entry.fact()
         except UnknownFactError:
             continue
-        if chosen.whole:
+        if not fact.is_news():
+            looks[chosen.one.partition] += 1
+        elif chosen.whole:
             yield entry.at, _item(chosen.one.partition, entry, fact, entry.target, fact.line())
         elif item := _about(chosen, encoded, entry, fact):
             yield entry.at, item

@@ -45,12 +45,12 @@ def _times(spans: tuple[FreezeSpan, ...], now: Instant) -> Iterator[str]:
 def _held(reach: BrakeReach) -> Iterator[str]:
     # Where nothing waits and nothing moves, there is nothing to say.
     for each in _busy(reach):
-        yield f"{each.partition}: nothing new will start; {_finish(len(each.moving))}"
+        yield f"{each.partition}: nothing new will start{_finish(len(each.moving))}"
     if reach.rollouts:
         waiting = sum(len(each.waiting) for each in reach.rollouts)
         moving = sum(len(each.moving) for each in reach.rollouts)
         where = counted(len(reach.rollouts), "rollout")
-        yield f"Holds {counted(waiting, 'waiting target')} in {where}; {_finish(moving)}"
+        yield f"Holds {counted(waiting, 'waiting target')} in {where}{_finish(moving)}"
 
 
 def _busy(reach: BrakeReach) -> list[PartitionReach]:
@@ -58,7 +58,7 @@ def _busy(reach: BrakeReach) -> list[PartitionReach]:
 
 
 def _finish(moving: int) -> str:
-    return f"{counted(moving, 'target')} in progress will finish"
+    return f"; {counted(moving, 'target')} in progress will finish" if moving else ""
 
 
 def _frozen(reach: BrakeReach) -> Iterator[str]:

@@ -80,6 +80,8 @@ def change_lines(found: ChangeList) -> list[str]:
     lines = list(layout(HEAD, [_row(each) for each in found.items], terminal_width()))
     if found.left_out:
         lines.append(f"{counted(found.left_out, 'older change')} left out: name a shorter time")
+    if found.looks:
+        lines.append(f"{counted(found.looks, 'look')} that found all as before")
     return lines
 
 

@@ -10,6 +10,7 @@ from starlette.datastructures import QueryParams
 from tidegate.access.roles import Caller
 from tidegate.api.questions import DateAssumptionQuery, asked_duration
 from tidegate.api.route import RouteQuestion
+from tidegate.app.brakes.reach import covered_rows
 from tidegate.app.brakes.what_if import RolloutWhatIf, rollout_what_if
 from tidegate.app.documents import RolloutDates, TargetDates
 from tidegate.app.partitions.decision import Decision
@@ -17,6 +18,7 @@ from tidegate.app.partitions.journals import Journals
 from tidegate.app.text.date_text import end_words, shift_words
 from tidegate.app.when import dates_of
 from tidegate.explain.pace import DatePace
+from tidegate.gates.brakes import Brakes
 from tidegate.gates.freeze import Span
 from tidegate.kinds.upgrades.api.questions import WhatIfQuery, what_if
 from tidegate.kinds.upgrades.app.what_if import WhatIfReport
@@ -143,7 +145,7 @@ def _utc(text: str) -> str:
 def _shown(page: WhenPage, journals: Journals, now: Instant, found: RolloutDates) -> WhenPage:
     """The dates from the moment on that they are decided for."""
     rows = date_rows(found.items, now)
-    spans = _freezes(journals)
+    spans = _freezes(journals, page.rollout)
     return msgspec.structs.replace(
         page,
         dated=True,
@@ -154,9 +156,17 @@ def _shown(page: WhenPage, journals: Journals, now: Instant, found: RolloutDates
     )
 
 
-def _freezes(journals: Journals) -> list[tuple[str, Span]]:
-    freezes = journals.book.read(journals.now).freezes if journals.is_unlimited else ()
-    return [(each.name, span) for each in freezes for span in each.spans]
+def _freezes(journals: Journals, partition: str) -> list[tuple[str, Span]]:
+    """The freezes that cover a target of a rollout, or may cover one."""
+    if not journals.is_unlimited:
+        return []
+    one, brakes = journals.find(partition), journals.book.read(journals.now)
+    return [
+        (each.name, span)
+        for each in brakes.freezes
+        if covered_rows(one, "freezes", Brakes(freezes=(each,)))
+        for span in each.spans
+    ]
 
 
 def _compared(
@@ -169,7 +179,7 @@ def _compared(
     """The dates that would be, with those that are beneath each."""
     rows = date_rows([each.after for each in made.items if each.after is not None], now)
     before = {each.target: each.before for each in made.items if each.before is not None}
-    spans = [*_freezes(journals), *(_span(each) for each in query.freeze)]
+    spans = [*_freezes(journals, page.rollout), *(_span(each) for each in query.freeze)]
     words = [part for each in query.set for part in ("--set", each)]
     words += [part for each in query.freeze for part in ("--freeze", each)]
     words += ["--hold"] * query.hold

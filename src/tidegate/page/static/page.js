@@ -30,7 +30,7 @@
     if (each.tagName === "BUTTON") { each.disabled = off; return; }
     if (off) each.setAttribute("aria-disabled", "true"); else each.removeAttribute("aria-disabled");
   }
-  function stale() { fresh = false; show("stale", `as of ${asOf}, ${body.dataset.reconnecting}`); }
+  function stale() { fresh = false; show("stale", `as of ${asOf} UTC, ${body.dataset.reconnecting}`); }
   // The stream is alive, but what is shown is live only if it could be read, too.
   function alive() {
     if (broken || over) return;
@@ -97,7 +97,7 @@
   }, 500);
   document.addEventListener("visibilitychange", () => {
     if (past) return;
-    if (document.hidden) { clearTimeout(retry); const open = stop; stop = null; open?.abort(); show("still", `as of ${asOf}`); }
+    if (document.hidden) { clearTimeout(retry); const open = stop; stop = null; open?.abort(); show("still", `as of ${asOf} UTC`); }
     else { attempt = 0; heard = performance.now(); listen(); }
   });
 

@@ -4,6 +4,7 @@ The registry has every image and no shard is compared, for both would be asked e
 """
 
 import asyncio
+import contextlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
@@ -51,11 +52,7 @@ class MergingForge(Protocol):
         ...
 
     async def merge(self, number: int) -> MergeRequest:
-        """Merge one; OutsideError if it conflicts."""
-        ...
-
-    async def decline(self, number: int) -> MergeRequest:
-        """Close one."""
+        """Merge one; OutsideError if it cannot be merged now."""
         ...
 
 
@@ -90,24 +87,26 @@ def living_promotions(folder: Path, clock: Clock, pace: PromotionPace) -> Living
 
     async def live() -> None:
         async with asyncio.TaskGroup() as group:
-            group.create_task(_merge(forge, pace.merge / SECOND))
+            group.create_task(merge_offers(forge, pace.merge / SECOND))
             group.create_task(_commit(source, pace.commit / SECOND))
 
     started = Started(kind, PromotionTelemetry(), forge.close, (KIND,))
     return Living(started=started, live=live)
 
 
-async def _merge(forge: MergingForge, every_s: float) -> None:
-    """Merge what was open at the look before."""
+async def merge_offers(forge: MergingForge, every_s: float) -> None:
+    """Merge what was open at the look before.
+
+    What cannot be merged stays open for the next look: a refused merge request would say of every
+    environment that it failed, when a machine was only too busy.
+    """
     seen = set[int]()
     while True:
         await asyncio.sleep(every_s)
         for each in await forge.find():
             if each.number in seen:
-                try:
+                with contextlib.suppress(OutsideError):
                     await forge.merge(each.number)
-                except OutsideError:
-                    await forge.decline(each.number)  # it conflicts: a newer one takes its place
             seen.add(each.number)
 
 

@@ -53,16 +53,16 @@ def rollout_view(
 
 
 def needs(partition: str, plan: RolloutPlan) -> Needs:
-    """Approvals to give, and a failure to look at."""
+    """Approvals to give, in the order of groups, and a failure to look at."""
     said = {id(option.verdicts): option.verdicts for option in plan.options}
-    approvals = {
+    approvals = dict.fromkeys(
         str(verdict.facts[0])
         for verdicts in said.values()
         for verdict in verdicts
         if verdict.gate is Gate.APPROVAL and verdict.outcome is not Outcome.PASS
-    }
+    )
     failures = (partition,) if plan.summary in _OVER else ()
-    return Needs(approvals=tuple(sorted(approvals)), failures=failures)
+    return Needs(approvals=tuple(approvals), failures=failures)
 
 
 def _targets(world: RolloutWorld, plan: RolloutPlan, failed: Collection[str]) -> list[TargetRow]:

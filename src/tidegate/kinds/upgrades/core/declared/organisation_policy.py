@@ -57,14 +57,17 @@ class OrganisationPolicy(msgspec.Struct, frozen=True):
     def circle_of(self, sector: str) -> tuple[str, ...]:
         """The circle that a sector is in, or waits for; empty: none."""
         member_of = {name: circle for circle in self.circles for name in circle}
+        return next((member_of[each] for each in self.awaited(sector) if each in member_of), ())
+
+    def awaited(self, sector: str) -> list[str]:
+        """A sector and all that it waits for, the nearest first; it need not be declared."""
         waiting, seen = [sector], {sector}
         for name in waiting:  # grows as sectors are found behind
-            if name in member_of:
-                return member_of[name]
-            more = [each for each in self.sectors[name].dependencies if each not in seen]
+            known = self.sectors.get(name)
+            more = [each for each in known.dependencies if each not in seen] if known else []
             seen.update(more)
             waiting += more
-        return ()
+        return waiting
 
 
 def read_organisation_policy(labels: Mapping[str, str], own: str) -> OrganisationPolicy:

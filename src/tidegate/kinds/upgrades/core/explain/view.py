@@ -31,7 +31,7 @@ def organisation_view(
     recheck_at: Instant | None,
 ) -> PartitionView:
     """The rows of an organisation."""
-    found = cluster_summaries(made.plan)
+    found = sorted(cluster_summaries(made.plan), key=_place)
     rows = tuple(_row(each) for each in found)
     failed = tuple(each.name for each in rows if each.state == "Failed")
     wrong = tuple(each.member.cluster.name for each in found if each.member.label_errors)
@@ -50,6 +50,13 @@ def organisation_view(
         gates=tuple(each.name for each in made.world.brakes.approvals),
         breached=bool(failed),
     )
+
+
+def _place(summary: ClusterSummary) -> tuple[int, str, str]:
+    """Sectors in the order in which they get a version; a cluster stays where it is among them."""
+    cluster = summary.member.cluster
+    sector = brake_labels(summary.fleet.org, cluster).get("sector", "")
+    return len(summary.fleet.org_policy.awaited(sector)), sector, cluster.name
 
 
 def _headline(rows: tuple[TargetRow, ...], paused: bool) -> str:

@@ -55,13 +55,20 @@ class Surveyed(Fact, frozen=True, tag="surveyed", kw_only=True, omit_defaults=Tr
     # When versions end, where that is known; None: as before.
     ends: dict[str, Instant] | None = None
 
+    def is_news(self) -> bool:
+        """Whether a look found something."""
+        return bool(self._found())
+
     def line(self) -> str:
         """What is new, gone and unread."""
+        return "looked; " + ("; ".join(self._found()) or "all as before")
+
+    def _found(self) -> list[str]:
         parts = [some_names(f"{each.name} {each.version}" for each in self.clusters)]
         parts += [f"gone: {some_names(self.gone)}" if self.gone else ""]
         parts += [f"not read: {some_names(self.unread)}" if self.unread else ""]
         parts += ["the health of clusters is not known" if self.health_fails else ""]
-        return "looked; " + ("; ".join(each for each in parts if each) or "all as before")
+        return [each for each in parts if each]
 
     def names(self, target: str) -> bool:
         """Whether a cluster is new, changed or gone, by its name or its external id."""

@@ -1,0 +1,80 @@
+"""Screens agree: the same numbers, the same order, and no alarm for what is done."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.fixtures.journals import reading
+from tests.page.stage import PageService, journal_of
+
+ROLLOUT = "simulated/demo"
+MANUAL = {
+    "name": "manual",
+    "revision": "v2",
+    "lastGood": "v1",
+    "groups": [
+        {"name": "dev", "count": 1},
+        {"name": "stage", "count": 1},
+        {"name": "prod", "count": 1},
+    ],
+    "strategy": {"type": "ManualPerGroup"},
+    "fleet": {"applyTime": "1h"},
+}
+
+
+def _service(folder: Path, name: str) -> PageService:
+    made = PageService(folder / "kept.db")
+    reading.take_in(made.archive, reading.export_of(name))
+    return made
+
+
+@pytest.fixture
+def failing(tmp_path: Path) -> Iterator[PageService]:
+    """A rollout that goes out, soaks and fails."""
+    made = _service(tmp_path, "rollout-failing")
+    yield made
+    made.close()
+
+
+def _gauges(page: str) -> dict[str, int]:
+    found = re.findall(r'data-gauge="(\w+)"[^>]*><dt>[^<]*</dt><dd>(\d+)', page)
+    return {name: int(number) for name, number in found}
+
+
+def test_a_rollout_counts_its_targets_as_the_fleet_does(failing: PageService) -> None:
+    """At every entry of its journal: what soaks is not moving on one of them alone."""
+    reader, api = failing.reader().log_in(), failing.client()
+    seen: Counter[str] = Counter()
+    for seq in range(1, failing.archive.head(ROLLOUT).seq + 1):
+        at = f"at={seq}/{ROLLOUT}"
+        cells = api.get(f"/cells/{ROLLOUT}?{at}").json
+        looks = Counter(cells["kinds"][each]["look"] for each in cells["cells"])
+        gauges = _gauges(reader.get(f"/rollout/{ROLLOUT}?{at}").text)
+        assert gauges == {name: looks[name] for name in gauges}
+        assert gauges.keys() | {"done"} >= looks.keys()
+        seen += looks
+    assert {"soaking", "moving", "failed"} <= seen.keys()
+
+
+def test_a_target_that_is_done_has_no_cross(failing: PageService) -> None:
+    """`Done` stops the gate of progress, for nothing more is to be done."""
+    reader = failing.reader().log_in()
+    done = reader.get(f"/why/{ROLLOUT}?target=prod-1").text
+    assert "done: it has the change" in done
+    assert ("✗" not in done, "g-stop" not in done, "g-settled" in done) == (True, True, True)
+    failed = reader.get(f"/why/{ROLLOUT}?target=prod-2").text
+    assert ("✗" in failed, "g-stop" in failed) == (True, True)
+
+
+def test_approvals_are_asked_for_in_the_order_of_groups(tmp_path: Path) -> None:
+    """Not by their names: stage goes before prod."""
+    service = PageService(journal_of(tmp_path, MANUAL))
+    home = service.reader().log_in().get("/").text
+    needs = re.search(r'id="needs".*?</section>', home, re.DOTALL)
+    assert needs is not None
+    said = re.findall(r"(\w+) waits for an approval", re.sub(r"<[^>]*>", "", needs[0]))
+    assert said == ["dev", "stage", "prod"]
+    service.close()
