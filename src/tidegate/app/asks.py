@@ -15,7 +15,7 @@ from tidegate.app.phase import meaningless
 from tidegate.app.workers import PartitionWorker
 from tidegate.explain.view import PartitionView
 from tidegate.journal.chain import JournalNote
-from tidegate.journal.facts import WITHDRAWS_RETRY, Asked, Verb
+from tidegate.journal.facts import NAMES_REVISION, Asked, Verb
 from tidegate.model.document import Document
 from tidegate.model.errors import NotFoundError, UserError
 from tidegate.model.problem import Problem, nearest_or_all
@@ -79,12 +79,13 @@ def prepare(
     view = one.view
     _check(asked, view, one)
     version = view.version if asked.verb in _ANSWERS and not asked.standing else None
+    aborts = asked.verb is Verb.ABORT
     fact = Asked(
-        v=WITHDRAWS_RETRY if asked.verb is Verb.ABORT else 1,
+        v=NAMES_REVISION if aborts else 1,
         verb=asked.verb,
         groups=asked.groups,
         gates=asked.gates,
-        version=version,
+        version=view.revision or None if aborts else version,
         expires_at=asked.expires_at,
         reason=asked.reason,
     )

@@ -44,6 +44,8 @@ class Verb(enum.Enum):
 
 # From this version on, an abort withdraws a retry that has not begun.
 WITHDRAWS_RETRY = 2
+# From this version on, an abort names the revision that is to end.
+NAMES_REVISION = 3
 
 
 class Asked(Fact, frozen=True, tag="asked", kw_only=True, omit_defaults=True):
@@ -53,7 +55,7 @@ class Asked(Fact, frozen=True, tag="asked", kw_only=True, omit_defaults=True):
     groups: tuple[str, ...] = ()
     # The approval gates it answers, beside groups.
     gates: tuple[str, ...] = ()
-    # What an approval is for; None: a standing one.
+    # What an approval is for; None: a standing one. Of an abort: the revision that was shown.
     version: str | None = None
     # None: for as long as the revision is rolled out.
     expires_at: Instant | None = None

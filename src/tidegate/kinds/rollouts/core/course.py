@@ -77,7 +77,7 @@ def course_of_newest(world: RolloutWorld) -> Course:
     """The course of a newer revision that takes the place of the one under way.
 
     What is remembered of the old one (completed, aborted, retried) does not bind it; a pause does,
-    because a pause means that nothing moves.
+    because a pause means that nothing moves. It may have been aborted itself, before it began.
     """
     rollout = world.rollout
     return Course(
@@ -86,6 +86,7 @@ def course_of_newest(world: RolloutWorld) -> Course:
         rollout.version if rollout.version is not None else world.revision,
         vouched=False,
         paused=rollout.paused,
+        aborted=rollout.aborted_early == world.revision,
     )
 
 

@@ -46,7 +46,9 @@ def _changes(
             return {"completed": True, "restarted": False, "last_good": rollout.revision}
         case Event.SUPERSEDED:
             fresh = {"uid": new_uid, "revision": world.revision} | _NO_RETRY
-            return fresh | {"completed": False, "aborted": False, "restarted": False}
+            aborted = rollout.aborted_early == world.revision
+            fresh |= {"aborted": aborted, "aborted_early": msgspec.UNSET}
+            return fresh | {"completed": False, "restarted": False}
 
 
 def forgotten(world: RolloutWorld, plan: RolloutPlan) -> list[int]:

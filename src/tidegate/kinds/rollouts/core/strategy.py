@@ -121,6 +121,8 @@ class Rollout(msgspec.Struct, frozen=True):
     # Of single groups, by the name that approvals have for each. Older journals have no such field,
     # and nothing is written where nothing was asked.
     retry_groups: dict[str, Retry] | msgspec.UnsetType = msgspec.UNSET
+    # A declared revision that was aborted before it began. Unset: none was.
+    aborted_early: str | msgspec.UnsetType = msgspec.UNSET
 
     @property
     def is_retried(self) -> bool:

@@ -19,6 +19,7 @@ from tidegate.gates.scope import Scope
 from tidegate.journal.answers import answered
 from tidegate.journal.fact import Fact
 from tidegate.journal.facts import (
+    NAMES_REVISION,
     WITHDRAWS_RETRY,
     Acted,
     Asked,
@@ -101,6 +102,8 @@ def fold(state: RolloutState, at: Instant, fact: Fact, actor: str) -> RolloutSta
 
 def _declared(state: RolloutState, _: Instant, fact: RolloutDeclared) -> None:
     state.declared = fact
+    if state.rollout.aborted_early not in (msgspec.UNSET, fact.revision):
+        state.rollout = replace(state.rollout, aborted_early=msgspec.UNSET)
 
 
 def _observed(state: RolloutState, _: Instant, fact: TargetsObserved) -> None:
@@ -134,7 +137,18 @@ def _asked(state: RolloutState, at: Instant, actor: str, fact: Asked) -> None:
     if fact.gates:
         state.responses = answered(state.responses, at, actor, fact)
     if fact.groups or not fact.gates:
-        state.rollout = _ASKED[fact.verb](state.rollout, fact)
+        step = _ASKED_EARLY if _is_early(state, fact) else _ASKED
+        state.rollout = step[fact.verb](state.rollout, fact)
+
+
+def _is_early(state: RolloutState, fact: Asked) -> bool:
+    """Whether it is the end, or the new start, of a declared revision that has not begun."""
+    rollout, declared = state.rollout, state.declared
+    if declared is None or rollout.revision in (None, declared.revision):
+        return False
+    if fact.verb is Verb.ABORT:
+        return fact.v >= NAMES_REVISION and fact.version == declared.revision
+    return fact.verb in _ASKED_EARLY and rollout.aborted_early == declared.revision
 
 
 def _bound(state: RolloutState, _: Instant, fact: Bound) -> None:
@@ -254,6 +268,16 @@ _ASKED: dict[Verb, Callable[[Rollout, Asked], Rollout]] = {
     Verb.ABORT: _abort,
     Verb.RETRY: _retry,
     Verb.RETRY_FAILED: _retry,
+}
+
+
+# The revision under way is not what is meant, so nothing of it changes.
+_ASKED_EARLY: dict[Verb, Callable[[Rollout, Asked], Rollout]] = {
+    Verb.ABORT: lambda rollout, fact: replace(
+        rollout, aborted_early=msgspec.UNSET if fact.version is None else fact.version
+    ),
+    Verb.RETRY: lambda rollout, _: replace(rollout, aborted_early=msgspec.UNSET),
+    Verb.RETRY_FAILED: lambda rollout, _: replace(rollout, aborted_early=msgspec.UNSET),
 }
 
 
