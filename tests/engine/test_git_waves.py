@@ -32,7 +32,9 @@ pytestmark = pytest.mark.usefixtures("no_git_settings")
 
 RULES = rules(soak="2m", deadline="2h") + "  via: git\n"
 FILE = f"integrations/{INTEGRATION}.yml"
-DEV = "terraform-resources-ter-int-dev"
+# Time alone changes something when a soak of two minutes ends, and at each look.
+QUIET_MINUTES = 5
+SETTLED_MINUTES_MAX = 60
 
 
 class GitDeclared(Declared):
@@ -127,6 +129,19 @@ class GitKept(Kept):
             if merges:
                 await self.merge()
 
+    async def settle(self, again: Callable[[], Awaitable[None]] | None = None) -> None:
+        """The same until nothing has been recorded for a while; `again` after each minute."""
+        quiet = 0
+        for _ in range(SETTLED_MINUTES_MAX):
+            before = self.store.heads()
+            await self.live(60)
+            if again is not None:
+                await again()
+            quiet = quiet + 1 if self.store.heads() == before else 0
+            if quiet == QUIET_MINUTES:
+                return
+        raise AssertionError(f"{SETTLED_MINUTES_MAX} minutes, and there is still something new")
+
 
 def _held(text: str) -> list[str]:
     """The shards with an override."""
@@ -164,7 +179,7 @@ def test_waves_go_through_merge_requests_and_leave_no_override(tmp_path: Path) -
         await kept.merge()
         await kept.live(60, merges=False)
         assert kept.moved("good-2") == {"ter-int-dev"}
-        await kept.live(3600)
+        await kept.settle()
         assert kept.moved("good-2") == set(TIERS)
         assert kept.waves[:2] == [{"ter-int-dev"}, {"stage-1", "stage-2"}]
         assert set().union(*kept.waves[2:]) == {"prod-1", "prod-2", "prod-3"}
@@ -194,7 +209,7 @@ def test_an_image_that_fails_is_taken_back_through_git(tmp_path: Path) -> None:
         assert "spec: {imageRef: stuck-2" in kept.git.main()
         # A fix goes the whole way from there.
         await asyncio.to_thread(kept.git.promote, "good-3", "stuck-2")
-        await kept.live(5400)
+        await kept.settle()
         assert kept.moved("good-3") == set(TIERS)
         assert _held(kept.git.main()) == []
 
@@ -216,7 +231,7 @@ def test_an_override_of_a_person_stays_and_a_dead_worker_delays(tmp_path: Path) 
             await kept.wait(120)
             assert len(await kept.git.forge.find()) <= 1
             await kept.merge()
-        await kept.live(3600)
+        await kept.settle()
         assert kept.moved("good-2") == set(TIERS) - {"stage-1"}
         assert _held(kept.git.main()) == ["stage-1"]
         assert "imageRef: good-1}" in kept.git.main()
@@ -234,12 +249,12 @@ def test_what_a_person_closed_is_not_offered_again(tmp_path: Path) -> None:
         await kept.live(120, merges=False)
         (request,) = await kept.git.forge.find()
         await kept.git.forge.decline(request.number)
-        await kept.live(1200)
+        await kept.settle()
         assert [each.number for each in await kept.git.forge.find(state=None)] == [request.number]
         assert kept.moved("good-1") == set(TIERS)
         assert kept.decided(kept.git.partition).view.summary == "Aborted"
         await asyncio.to_thread(kept.git.promote, "good-3", "good-2")
-        await kept.live(2400)
+        await kept.settle()
         assert kept.moved("good-3") == set(TIERS)
         assert _held(kept.git.main()) == []
 
@@ -263,7 +278,7 @@ def test_what_is_open_for_an_earlier_default_is_closed_with_the_reason(tmp_path:
         assert kept.moved("good-1") == set(TIERS)
         resume = JournalNote(kept.clock.now(), "user:ada", Asked(verb=Verb.RESUME))
         kept.store.append(kept.git.partition, [resume])
-        await kept.live(3600)
+        await kept.settle()
         assert kept.moved("good-3") == set(TIERS)
         assert kept.waves[0] == {"ter-int-dev"}
 
@@ -301,9 +316,7 @@ def test_waves_move_what_another_manager_applies(tmp_path: Path) -> None:
             kept.begin(act=(kept.git.partition,))
             await kept.wait(180)
             await asyncio.to_thread(kept.git.promote, "good-2", "good-1")
-            for _ in range(60):
-                await kept.live(60)
-                await kept.run_by("another")
+            await kept.settle(lambda: kept.run_by("another"))
             assert kept.moved("good-2") == set(TIERS)
             assert kept.waves[0] == {"ter-int-dev"}
             assert _held(kept.git.main()) == []
