@@ -9,7 +9,8 @@ from tests.upgraded import decided, hosted, recorded, world
 from tidegate.kind_table import reasons
 from tidegate.kinds.upgrades.core.explain.phase import UpgradePhase, phase_of
 from tidegate.kinds.upgrades.core.explain.summary import cluster_summaries
-from tidegate.kinds.upgrades.core.explain.view import organisation_view
+from tidegate.kinds.upgrades.core.explain.view import organisation_view, target_row
+from tidegate.kinds.upgrades.core.explain.words import phase_word
 from tidegate.kinds.upgrades.core.faults import FaultParty, fault_of
 from tidegate.kinds.upgrades.core.journal.made import OrganisationPlan
 from tidegate.kinds.upgrades.core.legacy_plan import theirs
@@ -67,6 +68,16 @@ def test_a_cluster_stands_somewhere(
     assert said(world({"name": "a", **cluster}))["a"] == expected
 
 
+def test_a_cluster_whose_versions_are_all_blocked_waits_in_every_answer() -> None:
+    """`why` and `get clusters` say what `status` and `show` say; a hold counts it as waiting."""
+    asked = world({"name": "a", "labels": {"blocked-versions": ".*"}})
+    assert said(asked)["a"] == ("waiting", "", "VersionBlocked")
+    _, plan = decided(asked)
+    (summary,) = cluster_summaries(plan)
+    assert phase_word(summary) == "waiting"
+    assert target_row(summary).waits
+
+
 def test_what_is_under_way_goes_before_what_is_blocked() -> None:
     """That the next version is blocked says nothing about a cluster that is being upgraded."""
     policy = {"id": "1", "version": "4.12.17", "state": "started"}
@@ -101,7 +112,7 @@ def test_what_does_not_go_on_says_why() -> None:
             phase, held = phase_of(each)
             seen.add(phase)
             assert (held is not None) == (
-                phase in (UpgradePhase.WAITING, UpgradePhase.FAILED, UpgradePhase.ASIDE)
+                phase in (UpgradePhase.WAITING, UpgradePhase.FAILED, UpgradePhase.EXCLUDED)
             )
             if held is not None:
                 assert held.outcome is not Outcome.PASS

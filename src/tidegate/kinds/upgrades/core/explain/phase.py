@@ -19,7 +19,7 @@ class UpgradePhase(enum.Enum):
     STARTING = "starting"  # an upgrade of it, or of a node pool, is asked for now
     UNDER_WAY = "under_way"  # an upgrade of it is to start, or has
     FAILED = "failed"  # its upgrade failed, and is still there
-    ASIDE = "set_aside"  # its labels or the cluster itself cannot be read
+    EXCLUDED = "set_aside"  # its labels or the cluster itself cannot be read
 
 
 # A channel is nothing to wait for: without a version only these say anything.
@@ -29,7 +29,7 @@ _OF_THE_CLUSTER = (Gate.READING, Gate.PROGRESS, Gate.LABELS, Gate.RULES)
 def phase_of(summary: ClusterSummary) -> tuple[UpgradePhase, Verdict | None]:
     """Where a cluster stands, and what it waits for; None: nothing, it is current or goes on."""
     if summary.member.excluded is not None:
-        return UpgradePhase.ASIDE, summary.member.excluded
+        return UpgradePhase.EXCLUDED, summary.member.excluded
     if summary.starts:
         return UpgradePhase.STARTING, None
     progress, own = summary.member.progress, _of_the_cluster(summary)

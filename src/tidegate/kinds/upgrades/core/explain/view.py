@@ -18,7 +18,7 @@ STATES = {
     UpgradePhase.STARTING: "Updating",
     UpgradePhase.UNDER_WAY: "Updating",
     UpgradePhase.FAILED: "Failed",
-    UpgradePhase.ASIDE: "Excluded",
+    UpgradePhase.EXCLUDED: "Excluded",
 }
 
 
@@ -32,7 +32,7 @@ def organisation_view(
 ) -> PartitionView:
     """The rows of an organisation."""
     found = sorted(cluster_summaries(made.plan), key=_place)
-    rows = tuple(_row(each) for each in found)
+    rows = tuple(target_row(each) for each in found)
     failed = tuple(each.name for each in rows if each.state == "Failed")
     wrong = tuple(each.member.cluster.name for each in found if each.member.label_errors)
     moving = sum(each.state == "Updating" for each in rows)
@@ -65,7 +65,8 @@ def _headline(rows: tuple[TargetRow, ...], paused: bool) -> str:
     return " · ".join((["Paused"] if paused else []) + [f"{len(rows)} clusters", *counts])
 
 
-def _row(summary: ClusterSummary) -> TargetRow:
+def target_row(summary: ClusterSummary) -> TargetRow:
+    """One cluster."""
     cluster = summary.member.cluster
     phase, shut = phase_of(summary)
     labels = brake_labels(summary.fleet.org, cluster)
@@ -76,11 +77,17 @@ def _row(summary: ClusterSummary) -> TargetRow:
         revision=cluster.version,
         next=summary.next,
         starts=summary.starts,
-        waits=bool(summary.next) and not summary.member.progress.occupies,
+        waits=_waits(summary, phase),
         withdrawable=_withdrawable(summary),
         shut=shut if shut is not None else summary.shut,
         options=tuple(_option(each) for each in summary.options),
     )
+
+
+def _waits(summary: ClusterSummary, phase: UpgradePhase) -> bool:
+    """Whether it is to get a version, blocked ones included, or its upgrade has not begun."""
+    scheduled = bool(summary.next) and not summary.member.progress.occupies
+    return phase is UpgradePhase.WAITING or scheduled
 
 
 def _withdrawable(summary: ClusterSummary) -> str:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 
 from tidegate.explain.sentence import sentence
+from tidegate.kinds.upgrades.core.explain.phase import UpgradePhase, phase_of
 from tidegate.kinds.upgrades.core.explain.summary import ClusterSummary
 from tidegate.kinds.upgrades.core.reasons.upgrade_reasons import UpgradeReason
 from tidegate.kinds.upgrades.core.rules.fleet import FleetMember, OrganisationFleet
@@ -42,18 +43,20 @@ def exclusion_words(member: FleetMember) -> str:
     return f"excluded, {first.label}: {first.words}{more}"
 
 
+# A cluster's phase in a word or two, as `why`, `get clusters` and the story of a rehearsal have it.
+_PHASES = {
+    UpgradePhase.CURRENT: "up to date",
+    UpgradePhase.WAITING: "waiting",
+    UpgradePhase.STARTING: "start now",
+    UpgradePhase.UNDER_WAY: "under way",
+    UpgradePhase.FAILED: "failed",
+    UpgradePhase.EXCLUDED: "excluded",
+}
+
+
 def phase_word(summary: ClusterSummary) -> str:
-    """Where a cluster stands, in a word or two."""
-    progress = summary.member.progress
-    if summary.member.excluded is not None:
-        return "excluded"
-    if summary.starts:
-        return "start now"
-    if progress.failed:
-        return "failed"
-    if progress.under_way:
-        return "under way"
-    return "waiting" if summary.next else "up to date"
+    """The phase of a cluster: the one that `status`, `show` and metrics count it by."""
+    return _PHASES[phase_of(summary)[0]]
 
 
 def by_fleet(
