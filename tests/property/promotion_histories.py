@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from tidegate.git.history import Ancestry
 from tidegate.journal.fact import Fact, Mode
 from tidegate.journal.facts import Acted, Asked, TaskOutcome, Verb
+from tidegate.journal.verdict_marks import marks_of
 from tidegate.kinds.promotions.core.decide import PromotionDecision, decide
 from tidegate.kinds.promotions.core.journal.facts import (
     MergeRequestSeen,
@@ -15,7 +16,7 @@ from tidegate.kinds.promotions.core.journal.facts import (
     PromotionRefused,
     Verified,
 )
-from tidegate.kinds.promotions.core.journal.record import decided_fact, marks_of
+from tidegate.kinds.promotions.core.journal.record import decided_fact
 from tidegate.kinds.promotions.core.journal.state import PromotionState, fold, world_of
 from tidegate.kinds.promotions.core.model import (
     Artifact,

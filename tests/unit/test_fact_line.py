@@ -6,7 +6,7 @@ import pytest
 from tidegate.access.roles import Role
 from tidegate.access.sessions import SessionEnded, SessionStarted
 from tidegate.access.tokens import TokenCreated, TokenRevoked
-from tidegate.engine.plain.state import PlanMade
+from tidegate.engine.plain.state import PlainStand, PlanMade
 from tidegate.gates.brakes import Brakes
 from tidegate.gates.mutex import Mutex
 from tidegate.gates.scope import EVERYTHING
@@ -57,6 +57,7 @@ from tidegate.kinds.promotions.core.journal.facts import (
     Verified,
 )
 from tidegate.kinds.promotions.core.model import CommitForm, WrittenVersion
+from tidegate.kinds.promotions.core.requests.model import SeenRequest
 from tidegate.kinds.promotions.core.world import OfferState, RunningCheck
 from tidegate.kinds.rollouts.core.journal.facts import (
     Decided,
@@ -135,11 +136,15 @@ LINES: list[tuple[Fact, str]] = [
         Asked(verb=Verb.APPROVE, groups=("dev",), version="B", reason="looked at it"),
         "approve dev for B: looked at it",
     ),
+    (
+        Asked(verb=Verb.APPROVE, gates=("board",), version="B", reason="stage is good"),
+        "approve gate board for B: stage is good",
+    ),
     (Asked(verb=Verb.PAUSE), "pause"),
     (
         PLAN,
         (
-            "Progressing; apply a; return b; verdicts changed of a, c, d; aborted;"
+            "Progressing; apply a; return b; aborted; verdicts changed for a, c, d;"
             " look again at 1970-01-01T00:01:30Z"
         ),
     ),
@@ -170,7 +175,7 @@ LINES: list[tuple[Fact, str]] = [
         ),
         "by hand: 2 created, 1 removed: a new cluster",
     ),
-    (Told(keys=("@v2/start/",)), "told: @v2/start/"),
+    (Told(keys=("@v2/start/",)), "notified: @v2/start/"),
     (
         Requested(act="approve/simulated/demo", via="token ci", key="k1"),
         "requested: approve/simulated/demo, by token ci",
@@ -180,15 +185,15 @@ LINES: list[tuple[Fact, str]] = [
         "token ci created, viewer until 1970-01-01T00:01:30Z: boards",
     ),
     (TokenRevoked(name="ci", reason="leaked"), "token ci revoked: leaked"),
-    (Told(keys=("b",), retired=("a",)), "told: b; may be told again: a"),
-    (Surveyed(), "looked; all as before"),
+    (Told(keys=("b",), retired=("a",)), "notified: b; may notify again: a"),
+    (Surveyed(), "no change"),
     (
         Surveyed(
             clusters=(ManagedCluster("c", "o", "4.16.3"),),
             gone=("d-uuid",),
             unread={"e": "no answer"},
         ),
-        "looked; c 4.16.3; gone: d-uuid; not read: e",
+        "c 4.16.3; gone: d-uuid; not read: e",
     ),
     (
         Planned(
@@ -197,7 +202,7 @@ LINES: list[tuple[Fact, str]] = [
             tasks=(Job("k", "c-uuid", "c", STEP),),
             changed=(Standpoint("d-uuid", (("upgrade", "4.16.4", ("soak VersionSoaking",)),)),),
         ),
-        "would upgrade c 4.16.4; of 1 cluster what it waits for is new",
+        "would upgrade c 4.16.4; verdicts changed for 1 cluster",
     ),
     (
         Imported(soak=SoakDoc(days=(("4.16.4", "w", 5),)), origin="state/", reason="moving"),
@@ -218,7 +223,7 @@ LINES: list[tuple[Fact, str]] = [
     (
         PROMOTED,
         (
-            "offer aaaaaaa to jenkins,tekton; verdicts changed of jenkins, manager; "
+            "offer aaaaaaa to jenkins,tekton; verdicts changed for jenkins, manager; "
             "look again at 1970-01-01T00:01:30Z"
         ),
     ),
@@ -258,7 +263,7 @@ LINES: list[tuple[Fact, str]] = [
             ),
             gone=("deployment/c",),
         ),
-        "1 configure, 2 create, 1 gone",
+        "1 to configure, 2 to create, 1 gone",
     ),
     (ObjectsSeen(), "the terms changed"),
     (
@@ -293,6 +298,10 @@ LINES: list[tuple[Fact, str]] = [
         "bbbbbbb is tried on stage, to find what broke aaaaaaa",
     ),
     (RequestsSeen(), "open merge requests: none"),
+    (
+        RequestsSeen(requests=(SeenRequest(number=1, url="https://f/1", branch="b", holds=()),)),
+        "open merge requests: !1 (checks: none)",
+    ),
 ]
 
 
@@ -323,6 +332,39 @@ def test_a_plan_of_a_rollout_says_of_a_target_or_a_gate_what_it_decided(
 ) -> None:
     """A person who looks for one target is shown that one."""
     assert PLAN.line_of(target, gate) == line
+
+
+@pytest.mark.parametrize(
+    "plan",
+    [
+        PlanMade(
+            now=Instant(0),
+            mode=Mode.ACT,
+            changed=(PlainStand("a", (OPEN,)), PlainStand("c", (OPEN, SHUT))),
+        ),
+        PromotionDecided(
+            now=Instant(0),
+            mode=Mode.ACT,
+            version=SHA,
+            changed=(EnvironmentVerdicts("a", (OPEN,)), EnvironmentVerdicts("c", (OPEN, SHUT))),
+        ),
+    ],
+    ids=["plain", "promotions"],
+)
+@pytest.mark.parametrize(
+    "target, gate, line",
+    [
+        ("c", "", "mutex wait MutexHeld until 1970-01-01T00:01:30Z"),
+        ("", "mutex", "mutex wait MutexHeld until 1970-01-01T00:01:30Z: c"),
+        ("", "order", "order pass FirstInOrder: a, c"),
+        ("a", "", "every gate is open"),
+    ],
+)
+def test_plans_of_other_kinds_say_it_in_the_same_words(
+    plan: PlanMade | PromotionDecided, target: str, gate: str, line: str
+) -> None:
+    """One target, one gate, or one gate at one target."""
+    assert plan.line_of(target, gate) == line
 
 
 def test_a_reading_says_of_a_target_what_it_reported() -> None:
@@ -381,7 +423,7 @@ def test_a_fact_of_the_future_is_found_by_its_columns_only() -> None:
     [
         ("manager", "", "mutex wait MutexHeld until 1970-01-01T00:01:30Z"),
         ("jenkins", "order", "order pass FirstInOrder"),
-        ("", "mutex", "manager: mutex wait MutexHeld until 1970-01-01T00:01:30Z"),
+        ("", "mutex", "mutex wait MutexHeld until 1970-01-01T00:01:30Z: manager"),
         ("tekton", "", "every gate is open"),
     ],
 )

@@ -62,8 +62,9 @@ class Asked(Fact, frozen=True, tag="asked", kw_only=True, omit_defaults=True):
     reason: str = ""
 
     def line(self) -> str:
-        """The verb, what it covers, and why."""
+        """The verb, the groups and gates it is about, and why."""
         groups = f" {some_names(self.groups)}" if self.groups else ""
+        groups += f" gate {some_names(self.gates)}" if self.gates else ""
         version = f" for {self.version}" if self.version is not None else ""
         return f"{self.verb.value}{groups}{version}{because(self.reason)}"
 
@@ -168,8 +169,8 @@ class Told(Fact, frozen=True, tag="told", kw_only=True, omit_defaults=True):
 
     def line(self) -> str:
         """The notices sent, and those that may be sent again."""
-        parts = [f"told: {some_names(self.keys)}"] if self.keys else []
-        parts += [f"may be told again: {some_names(self.retired)}"] if self.retired else []
+        parts = [f"notified: {some_names(self.keys)}"] if self.keys else []
+        parts += [f"may notify again: {some_names(self.retired)}"] if self.retired else []
         return "; ".join(parts)
 
 

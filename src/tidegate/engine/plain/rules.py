@@ -14,7 +14,6 @@ import msgspec
 
 from tidegate.engine.kind import Others, OthersThen, PlanRecord, Rules, Task, UnderWay
 from tidegate.engine.plain.state import (
-    Mark,
     PlainStand,
     PlainState,
     PlainTask,
@@ -41,6 +40,7 @@ from tidegate.journal.facts import (
 )
 from tidegate.journal.keys import task_key
 from tidegate.journal.replay import DecisionDifference, Replayed
+from tidegate.journal.verdict_marks import VerdictMark, marks_of
 from tidegate.model.json_text import decode_json
 from tidegate.model.plan import Option, Plan
 from tidegate.model.progress_reasons import ProgressReason
@@ -295,14 +295,10 @@ class PlainRules(Rules[S, PlainWorld, Plan], Generic[S]):
 
 def stands_of(world: PlainWorld, plan: Plan) -> list[PlainStand]:
     """What every gate says of every target, over all its options."""
-    marks: dict[str, tuple[Mark, ...]] = {}
+    marks: dict[str, tuple[VerdictMark, ...]] = {}
     for option in plan.options:
         name = world.targets[option.target]
-        some = tuple(
-            (each.gate.value, each.outcome.value, each.reason.value, each.until)
-            for each in option.verdicts
-        )
-        marks[name] = marks.get(name, ()) + some
+        marks[name] = marks.get(name, ()) + marks_of(option.verdicts)
     return [PlainStand(name, some) for name, some in marks.items()]
 
 

@@ -5,16 +5,22 @@ import msgspec
 from tidegate.gates.approval import Response
 from tidegate.gates.brakes import Brakes
 from tidegate.journal.answers import answered
-from tidegate.journal.fact import Fact, Mode, moment_text, register, some_names
+from tidegate.journal.fact import Fact, Mode, register, some_names
 from tidegate.journal.facts import Acted, Asked, TaskOutcome, Verb
 from tidegate.journal.retry import retry_at
+from tidegate.journal.verdict_marks import (
+    EVERY_GATE_OPEN,
+    VerdictMark,
+    asks_gate,
+    changed_marks,
+    changed_names,
+    plan_news,
+)
 from tidegate.model.time import SECOND, Duration, Instant
 
 # A task that failed is tried again after this long, then twice as long, up to the limit.
 RETRY_FIRST = Duration(2 * SECOND)
 RETRY_MAX = Duration(300 * SECOND)
-
-Mark = tuple[str, str, str, Instant | None]
 
 
 class PlainTask(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -34,7 +40,7 @@ class PlainStand(msgspec.Struct, frozen=True, omit_defaults=True):
     """What every gate says of a target."""
 
     target: str
-    verdicts: tuple[Mark, ...]
+    verdicts: tuple[VerdictMark, ...]
 
 
 class PlanMade(Fact, frozen=True, tag="plan", kw_only=True, omit_defaults=True):
@@ -53,11 +59,14 @@ class PlanMade(Fact, frozen=True, tag="plan", kw_only=True, omit_defaults=True):
         would = "" if self.mode is Mode.ACT else "would "
         parts = [f"{would}change {some_names(task.target for task in self.tasks)}"]
         parts = parts if self.tasks else []
-        if self.changed:
-            parts.append(f"verdicts changed of {some_names(each.target for each in self.changed)}")
-        if self.recheck_at is not None:
-            parts.append(f"look again at {moment_text(self.recheck_at)}")
+        parts += plan_news(changed_names(self.changed), self.recheck_at)
         return "; ".join(parts) or "nothing to do"
+
+    def line_of(self, target: str, gate: str) -> str:
+        """What the plan says of one target, of one gate, or of one gate at one target."""
+        if not (target or gate):
+            return self.line()
+        return "; ".join(changed_marks(self.changed, target, gate)) or EVERY_GATE_OPEN
 
     def names(self, target: str) -> bool:
         """Whether something is done about a target, or its verdicts changed."""
@@ -66,8 +75,7 @@ class PlanMade(Fact, frozen=True, tag="plan", kw_only=True, omit_defaults=True):
 
     def asks(self, gate: str, target: str) -> bool:
         """Whether a verdict of the gate changed."""
-        some = (each for each in self.changed if not target or each.target == target)
-        return any(mark[0] == gate for each in some for mark in each.verdicts)
+        return asks_gate(self.changed, gate, target)
 
 
 class PlainPending(msgspec.Struct, frozen=True):

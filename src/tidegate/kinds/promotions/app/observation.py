@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from tidegate.forge.port import Forge, MergeRequest, RequestState
 from tidegate.gates.brakes import Brakes
 from tidegate.journal.fact import Fact
+from tidegate.journal.verdict_marks import VerdictMark, marks_of
 from tidegate.kinds.promotions.app.checkout import PromotionCheckout
 from tidegate.kinds.promotions.app.plan import plan_promotion
 from tidegate.kinds.promotions.app.ports import PromotionPorts
@@ -20,9 +21,8 @@ from tidegate.kinds.promotions.core.journal.facts import (
     MergeRequestSeen,
     Offered,
     PromotionRefused,
-    VerdictMark,
 )
-from tidegate.kinds.promotions.core.journal.record import marks_of, read_fact, verified_fact
+from tidegate.kinds.promotions.core.journal.record import read_fact, verified_fact
 from tidegate.kinds.promotions.core.journal.state import PromotionReading, PromotionState
 from tidegate.kinds.promotions.core.verification import EnvironmentRuns
 from tidegate.kinds.promotions.core.world import OfferState, PromotionWorld, VersionOffer

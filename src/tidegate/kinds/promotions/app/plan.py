@@ -12,6 +12,7 @@ from tidegate.gates.brakes import Brakes
 from tidegate.git.history import SHORT
 from tidegate.git.port import Repository
 from tidegate.journal.facts import HandledObject
+from tidegate.journal.verdict_marks import marks_of
 from tidegate.kinds.promotions.app.checkout import PromotionCheckout
 from tidegate.kinds.promotions.app.documents import (
     AbsentEnvironment,
@@ -41,7 +42,6 @@ from tidegate.kinds.promotions.app.survey import (
 from tidegate.kinds.promotions.core.authors import authors_of
 from tidegate.kinds.promotions.core.decide import KIND, decide
 from tidegate.kinds.promotions.core.journal.facts import Offered
-from tidegate.kinds.promotions.core.journal.record import marks_of
 from tidegate.kinds.promotions.core.journal.state import (
     PromotionReading,
     PromotionState,

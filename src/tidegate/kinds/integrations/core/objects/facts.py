@@ -6,6 +6,7 @@ import msgspec
 
 from tidegate.journal.fact import Fact, register
 from tidegate.kinds.integrations.core.objects.stand import ObjectStand, WaveLimits
+from tidegate.kinds.integrations.core.workloads.change import ACTING, ObjectAction
 from tidegate.model.limit import Limit
 from tidegate.model.removal import REMOVALS
 
@@ -24,6 +25,10 @@ class NamespaceTerms(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
     problems: tuple[str, ...] = ()
 
 
+def _verb_words(verb: ObjectAction) -> str:
+    return f"to {verb.value}" if verb in ACTING else verb.value
+
+
 class ObjectsSeen(Fact, frozen=True, tag="objectsSeen", kw_only=True, omit_defaults=True):
     """Objects that stand otherwise than before; the others are as they were."""
 
@@ -34,8 +39,8 @@ class ObjectsSeen(Fact, frozen=True, tag="objectsSeen", kw_only=True, omit_defau
 
     def line(self) -> str:
         """How many objects, by what would become of them."""
-        counts = Counter(each.verb.value for each in self.objects)
-        parts = [f"{count} {word}" for word, count in sorted(counts.items())]
+        counts = Counter(_verb_words(each.verb) for each in self.objects)
+        parts = [f"{count} {words}" for words, count in sorted(counts.items())]
         parts += [f"{len(self.gone)} gone"] if self.gone else []
         return ", ".join(parts) or "the terms changed"
 

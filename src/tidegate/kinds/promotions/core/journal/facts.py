@@ -14,6 +14,14 @@ import msgspec
 
 from tidegate.git.history import SHORT, Commit
 from tidegate.journal.fact import Fact, Mode, because, moment_text, register, some_names
+from tidegate.journal.verdict_marks import (
+    EVERY_GATE_OPEN,
+    VerdictMark,
+    asks_gate,
+    changed_marks,
+    changed_names,
+    plan_news,
+)
 from tidegate.kinds.promotions.core.decide import VersionChange
 from tidegate.kinds.promotions.core.model import Promotion, WrittenVersion
 from tidegate.kinds.promotions.core.world import (
@@ -24,11 +32,7 @@ from tidegate.kinds.promotions.core.world import (
     RunningCheck,
     SchemasNeed,
 )
-from tidegate.model.reason import Outcome
 from tidegate.model.time import Instant
-
-# Gate, outcome, reason and moment: what counts as the same verdict.
-VerdictMark = tuple[str, str, str, Instant | None]
 
 
 class PromotionRead(Fact, frozen=True, tag="promotionRead", kw_only=True, omit_defaults=True):
@@ -114,28 +118,14 @@ class PromotionDecided(Fact, frozen=True, tag="promotionDecided", kw_only=True, 
         verb = "" if self.mode is Mode.ACT else "would "
         offers = (f"{verb}offer {self.version[:SHORT]} to {task.target}" for task in self.tasks)
         parts = [some_names(offers) or f"nothing to offer of {self.version[:SHORT]}"]
-        if self.changed:
-            changed = some_names(each.target for each in self.changed)
-            parts.append(f"verdicts changed of {changed}")
-        if self.recheck_at is not None:
-            parts.append(f"look again at {moment_text(self.recheck_at)}")
+        parts += plan_news(changed_names(self.changed), self.recheck_at)
         return "; ".join(parts)
 
     def line_of(self, target: str, gate: str) -> str:
         """What the plan says of one environment, of one gate, or of one gate there."""
         if not (target or gate):
             return self.line()
-        parts: dict[str, None] = {}
-        for each in self.changed:
-            if target not in ("", each.target):
-                continue
-            for asked, outcome, reason, until in each.verdicts:
-                # An open gate is shown only where that gate is selected.
-                if asked == gate if gate else outcome != Outcome.PASS.value:
-                    moment = f" until {moment_text(until)}" if until is not None else ""
-                    whose = "" if target else f"{each.target}: "
-                    parts[f"{whose}{asked} {outcome} {reason}{moment}"] = None
-        return "; ".join(parts) or "every gate is open"
+        return "; ".join(changed_marks(self.changed, target, gate)) or EVERY_GATE_OPEN
 
     def names(self, target: str) -> bool:
         """Whether something is offered to an environment, or its verdicts changed."""
@@ -144,8 +134,7 @@ class PromotionDecided(Fact, frozen=True, tag="promotionDecided", kw_only=True, 
 
     def asks(self, gate: str, target: str) -> bool:
         """Whether a verdict of the gate changed."""
-        some = (each for each in self.changed if not target or each.target == target)
-        return any(mark[0] == gate for each in some for mark in each.verdicts)
+        return asks_gate(self.changed, gate, target)
 
 
 class Offered(Fact, frozen=True, tag="offered", kw_only=True, omit_defaults=True):

@@ -6,20 +6,19 @@ from typing import Any
 
 from tidegate.journal.fact import Mode
 from tidegate.journal.keys import task_key
+from tidegate.journal.verdict_marks import marks_of
 from tidegate.kinds.promotions.core.decide import PromotionDecision
 from tidegate.kinds.promotions.core.journal.facts import (
     EnvironmentVerdicts,
     PromotionDecided,
     PromotionRead,
     PromotionTask,
-    VerdictMark,
     Verified,
 )
 from tidegate.kinds.promotions.core.journal.state import PromotionReading, PromotionState
 from tidegate.kinds.promotions.core.verification import EnvironmentRuns, running_checks
 from tidegate.kinds.promotions.core.world import OfferState, PromotionWorld
 from tidegate.model.time import Instant
-from tidegate.model.verdict import Verdict
 
 
 def read_fact(state: PromotionState, reading: PromotionReading) -> PromotionRead | None:
@@ -87,11 +86,6 @@ def stands_of(world: PromotionWorld, decision: PromotionDecision) -> list[Enviro
         EnvironmentVerdicts(targets[option.target].name, marks_of(option.verdicts))
         for option in decision.options
     ]
-
-
-def marks_of(verdicts: Iterable[Verdict]) -> tuple[VerdictMark, ...]:
-    """Verdicts as they are recorded: numbers alone do not make another one."""
-    return tuple((v.gate.value, v.outcome.value, v.reason.value, v.until) for v in verdicts)
 
 
 def digest(stands: Iterable[EnvironmentVerdicts], tasks: Iterable[PromotionTask]) -> str:

@@ -7,7 +7,15 @@ A verdict counts as changed if its gate, outcome, reason or moment does; numbers
 import msgspec
 
 from tidegate.gates.ask import Purpose
-from tidegate.journal.fact import Fact, Mode, moment_text, register, some_names
+from tidegate.journal.fact import Fact, Mode, register, some_names
+from tidegate.journal.verdict_marks import (
+    EVERY_GATE_OPEN,
+    VerdictMark,
+    asks_gate,
+    changed_marks,
+    changed_names,
+    plan_news,
+)
 from tidegate.kinds.rollouts.core.reasons import RolloutReason
 from tidegate.kinds.rollouts.core.strategy import Rollout, Strategy
 from tidegate.kinds.rollouts.core.summary import Summary
@@ -15,7 +23,6 @@ from tidegate.kinds.rollouts.core.world import Membership
 from tidegate.model.counted import counted
 from tidegate.model.plan import Change, Event
 from tidegate.model.progress_reasons import ProgressReason
-from tidegate.model.reason import Outcome
 from tidegate.model.target import Target
 from tidegate.model.time import Instant
 
@@ -121,7 +128,7 @@ class TargetStanding(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """The verdicts of a target's gates, as far as they are compared between plans."""
 
     target: str
-    verdicts: tuple[tuple[str, str, str, Instant | None], ...]
+    verdicts: tuple[VerdictMark, ...]
 
     @property
     def has_failed(self) -> bool:
@@ -163,12 +170,8 @@ class Decided(Fact, frozen=True, tag="decided", kw_only=True, omit_defaults=True
         for kind in dict.fromkeys(task.change.kind for task in self.tasks):
             named = (task.target for task in self.tasks if task.change.kind is kind)
             parts.append(f"{self._would}{kind.value} {some_names(named)}")
-        if self.changed:
-            changed = some_names(stand.target for stand in self.changed)
-            parts.append(f"verdicts changed of {changed}")
         parts += [event.value for event in self.events]
-        if self.recheck_at is not None:
-            parts.append(f"look again at {moment_text(self.recheck_at)}")
+        parts += plan_news(changed_names(self.changed), self.recheck_at)
         return "; ".join(parts)
 
     def line_of(self, target: str, gate: str) -> str:
@@ -177,16 +180,8 @@ class Decided(Fact, frozen=True, tag="decided", kw_only=True, omit_defaults=True
             return self.line()
         mine = (task for task in self.tasks if task.target == target)
         parts = [f"{self._would}{task.change.kind.value} {task.target}" for task in mine]
-        held: dict[str, list[str]] = {}
-        for stand in self.changed:
-            for asked, outcome, reason, until in stand.verdicts:
-                # An open gate is worth a word only where that very gate is asked for.
-                wanted = asked == gate if gate else outcome != Outcome.PASS.value
-                if wanted and target in ("", stand.target):
-                    moment = f" until {moment_text(until)}" if until is not None else ""
-                    held.setdefault(f"{asked} {outcome} {reason}{moment}", []).append(stand.target)
-        parts += held if target else (f"{said}: {some_names(them)}" for said, them in held.items())
-        return "; ".join(parts) or "every gate is open"
+        parts += changed_marks(self.changed, target, gate)
+        return "; ".join(parts) or EVERY_GATE_OPEN
 
     @property
     def _would(self) -> str:
@@ -199,8 +194,7 @@ class Decided(Fact, frozen=True, tag="decided", kw_only=True, omit_defaults=True
 
     def asks(self, gate: str, target: str) -> bool:
         """Whether a verdict of the gate changed."""
-        stands = (stand for stand in self.changed if not target or stand.target == target)
-        return any(verdict[0] == gate for stand in stands for verdict in stand.verdicts)
+        return asks_gate(self.changed, gate, target)
 
 
 register(RolloutDeclared, TargetsObserved, Decided)

@@ -10,6 +10,7 @@ from hashlib import blake2b
 from tidegate.gates.ask import Purpose
 from tidegate.journal.facts import Bound, Mode
 from tidegate.journal.keys import task_key
+from tidegate.journal.verdict_marks import VerdictMark, marks_of
 from tidegate.kinds.rollouts.core.brakes import PURPOSES
 from tidegate.kinds.rollouts.core.decide import RolloutPlan
 from tidegate.kinds.rollouts.core.journal.facts import Decided, RolloutTask, TargetStanding
@@ -18,9 +19,8 @@ from tidegate.kinds.rollouts.core.remember import forgotten, remember
 from tidegate.kinds.rollouts.core.world import RolloutWorld
 from tidegate.model.plan import Action, ChangeKind
 from tidegate.model.time import Instant
-from tidegate.model.verdict import Verdict
 
-Verdicts = tuple[tuple[str, str, str, Instant | None], ...]
+Verdicts = tuple[VerdictMark, ...]
 
 
 def record_plan(
@@ -79,14 +79,10 @@ def stands_of(world: RolloutWorld, plan: RolloutPlan) -> Iterable[TargetStanding
         verdicts, i = option.verdicts, option.target
         marks = known.get(id(verdicts))
         if marks is None:
-            marks = known[id(verdicts)] = tuple([_mark(each) for each in verdicts])
+            marks = known[id(verdicts)] = marks_of(verdicts)
         before = by_target.get(i)
         by_target[i] = marks if before is None else before + marks
     return [TargetStanding(names[i], marks) for i, marks in by_target.items()]
-
-
-def _mark(verdict: Verdict) -> tuple[str, str, str, Instant | None]:
-    return (verdict.gate.value, verdict.outcome.value, verdict.reason.value, verdict.until)
 
 
 def digest(stands: Iterable[TargetStanding], tasks: Iterable[RolloutTask]) -> str:

@@ -7,6 +7,7 @@ line: that everybody was seen as before, which is what soak counts.
 import msgspec
 
 from tidegate.journal.fact import Fact, Mode, because, register, some_names
+from tidegate.journal.verdict_marks import plan_news
 from tidegate.kinds.upgrades.core.history import Minima
 from tidegate.kinds.upgrades.core.rules.soak import SoakSnapshot
 from tidegate.kinds.upgrades.core.service import RuleSet
@@ -61,7 +62,7 @@ class Surveyed(Fact, frozen=True, tag="surveyed", kw_only=True, omit_defaults=Tr
 
     def line(self) -> str:
         """What is new, gone and unread."""
-        return "looked; " + ("; ".join(self._found()) or "all as before")
+        return "; ".join(self._found()) or "no change"
 
     def _found(self) -> list[str]:
         parts = [some_names(f"{each.name} {each.version}" for each in self.clusters)]
@@ -94,7 +95,7 @@ class Standpoint(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class HistoryNews(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What is not as it was in a history of the existing service's form."""
+    """What is not as it was in a history of AUS's form."""
 
     check_in: str | None = None
     # Version, workload, days, and names that came.
@@ -119,7 +120,7 @@ class Planned(
     recheck_at: Instant | None = None
     # Of all that every gate says, so that a replay can tell whether it decides the same.
     digest: str = ""
-    # What the existing service keeps, where its rules decide.
+    # What AUS keeps, where its rules decide.
     kept: HistoryNews | None = None
     # Organisations it inherits from that were not observed yet: it waits for them.
     unseen: tuple[str, ...] = ()
@@ -127,13 +128,15 @@ class Planned(
     edition: Edition = Edition.SHARED_MUTEXES
 
     def line(self) -> str:
-        """What is asked for, and for how many clusters the reason to wait is new."""
+        """What is asked for, whose verdicts changed, and when to look again."""
         verb = "" if self.mode is Mode.ACT else "would "
         steps = ((one.name, one.change) for one in self.tasks)
         asked = (f"{step.doing.value} {name} {step.revision or ''}" for name, step in steps)
-        waits = sum(all(shut for _, _, shut in each.options) for each in self.changed)
-        parts = [f"{verb}{some_names(each.rstrip() for each in asked) or 'do nothing'}"]
-        parts += [f"of {counted(waits, 'cluster')} what it waits for is new"] if waits else []
+        named = some_names(each.rstrip() for each in asked)
+        # By number: targets are recorded by their external ids.
+        whose = counted(len(self.changed), "cluster") if self.changed else ""
+        parts = [f"{verb}{named}"] if named else ["nothing to do"]
+        parts += plan_news(whose, self.recheck_at)
         return "; ".join(parts)
 
     def names(self, target: str) -> bool:

@@ -183,7 +183,7 @@ class RequestsSeen(Fact, frozen=True, tag="requestsSeen", kw_only=True, omit_def
 
     def line(self) -> str:
         """The open ones with their checks."""
-        some = (f"!{each.number} {each.check.value}" for each in self.requests)
+        some = (f"!{each.number} (checks: {each.check.value})" for each in self.requests)
         return f"open merge requests: {some_names(some) or 'none'}"
 
 
