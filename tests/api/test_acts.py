@@ -91,7 +91,7 @@ def test_an_act_that_means_nothing_in_this_phase_is_refused(service: Service, qu
     answer = client.post(f"/resume/{PARTITION}{query}", {"reason": "x"}, if_match="*")
     assert answer.status == 422
     (problem,) = answer.json["problems"]
-    assert "and not paused" in problem["message"]
+    assert "and is not paused" in problem["message"]
     assert f"tidegate why {PARTITION}" in problem["remedy"]
     assert not asked(service)
 

@@ -203,7 +203,7 @@ def test_a_cluster_that_is_served_by_other_rules_says_so(manager: Managed) -> No
     for command in (["when", "cluster/maps-1"], ["report"], ["what-if", "--set", "maps-1/sector="]):
         found = run(*command, *flags)
         assert found.exit_code == 0, found.output
-        told = "note: o-maps is served by the existing service's rules; this is by ours\n"
+        told = "note: o-maps is served by the rules of AUS; this is by ours\n"
         assert told in found.stderr
 
 

@@ -237,7 +237,7 @@ def test_what_is_saved_is_seen_as_it_was_by_every_other_command(tmp_path: Path) 
     rows = told(str(SMALL), *days, "-o", "table").stdout.splitlines()
     again = CliRunner().invoke(cli, ["get", "clusters", "--world", str(saved)])
     assert sorted(again.stdout.splitlines()) == sorted(rows)
-    assert offered(done) == ["why", "when", "what-if"], "the label that is a mistake, mended"
+    assert offered(done) == ["why", "when", "upgrades what-if"], "the label at fault, fixed"
 
 
 def test_what_is_offered_works_where_nothing_is_wrong_too(tmp_path: Path) -> None:
@@ -247,7 +247,7 @@ def test_what_is_offered_works_where_nothing_is_wrong_too(tmp_path: Path) -> Non
     world["versions"] = world["versions"][:1]
     (tmp_path / "world.yaml").write_text(yaml.safe_dump(world))
     args = (str(tmp_path / "world.yaml"), "--days", "1", "--save", str(tmp_path / "saved.json"))
-    assert offered(told(*args)) == ["why", "when", "lint"]
+    assert offered(told(*args)) == ["why", "when", "upgrades lint"]
 
 
 def offered(done: Result) -> list[str]:
@@ -257,7 +257,7 @@ def offered(done: Result) -> list[str]:
         result = CliRunner().invoke(cli, args)
         assert result.exit_code == 0, (args, result.output)
         assert result.output
-    return [args[1] for args in found]
+    return [" ".join(args[1 : 3 if args[1] == "upgrades" else 2]) for args in found]
 
 
 @pytest.mark.parametrize(

@@ -318,7 +318,7 @@ def test_a_plan_says_what_would_be_written_and_writes_nothing(manager: Managed) 
 
 
 def test_a_plan_goes_by_the_rules_an_organisation_is_served_by(manager: Managed) -> None:
-    """One that is served as the existing service does gets that plan, which gives no reasons."""
+    """One that is served as AUS does gets that plan, which gives no reasons."""
     rules = {"id": "o-maps", "name": "Maps", "environment": "prod", "mode": "compat"}
     path = served(manager, organizations=[rules])
     (maps,) = json.loads(
@@ -338,8 +338,8 @@ def test_why_is_reported_by_the_rules_an_organisation_is_served_by(manager: Mana
     asked = ["--upgrades", path, "--now", NOW]
     served_by = run("why", "maps-1", *asked)
     assert served_by.stdout.startswith("maps-1  on 4.16.3  waits  (upgrades/prod/o-maps)")
-    assert "… rules  the existing service's rules ask for nothing" in served_by.stdout
-    assert "note: o-maps: served by the existing service's rules" in served_by.stderr
+    assert "… rules  the rules of AUS ask for nothing" in served_by.stdout
+    assert "note: o-maps: served by the rules of AUS" in served_by.stderr
     ours = run("why", "maps-1", *asked, "--mode", "strict")
     assert ours.stdout.startswith("maps-1  on 4.16.3  next 4.16.4: starts")
     assert "served by" not in ours.stderr
@@ -354,7 +354,7 @@ def test_why_is_reported_by_the_rules_an_organisation_is_served_by(manager: Mana
 
 
 def test_a_plan_of_both_says_what_we_have_against_the_other() -> None:
-    """A write of the existing service's alone comes with the gate of ours that is shut."""
+    """A write of AUS's alone comes with the gate of ours that is shut."""
     found = run("plan", "upgrades", "--world", WORLD, "--mode", "both", "-o", "json")
     (_, payments) = json.loads(found.stdout)["items"]
     by = {(each["do"], each["cluster"]): each for each in payments["actions"]}

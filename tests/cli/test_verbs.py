@@ -56,7 +56,10 @@ class Subject:
 SUBJECTS = {
     "rollouts": Subject("rollout-manual", "simulated/demo", "canary", "a"),
     "integrations": Subject(
-        "integrations-shards-3", "integrations/gitlab-housekeeping@one.ns", "canary", "canary"
+        "integrations-shards-3",
+        "integrations/gitlab-housekeeping@one.ns",
+        "canary",
+        "gitlab-housekeeping/0",
     ),
     # Of no earlier version is there a journal of namespaces: it is made here.
     "namespaces": Subject("", PARTITION, "canary", "terraform-resources/ter-int-dev"),
@@ -216,6 +219,7 @@ def test_every_cell_is_true(
     if words[0] == "retry" and code == 2:
         assert any(each in said for each in (*UNTRIED, says)), said
     elif says == "yes":
+        assert "no target" not in said, "the subject names a target that there is"
         # `shadow` and `replay` exit 1 where decisions differ; that is an answer, too.
         assert code == 0 or (words[0] == "shadow" and code == 1), said
     else:

@@ -63,7 +63,7 @@ def test_a_cluster_whose_subscription_turns_keeps_its_sector() -> None:
 
 
 def test_a_cluster_whose_subscription_is_not_in_use_says_so() -> None:
-    """And is asked for nothing; the existing service does not see it."""
+    """And is asked for nothing; AUS does not see it."""
     asked = world({"name": "a", "subscription_status": "Stale"}, {"name": "b"})
     assert acts(asked) == ["POST b-id/upgrade_policies 4.12.18"]
     assert shut(asked, "a") == ["SubscriptionNotInUse"]

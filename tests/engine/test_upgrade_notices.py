@@ -206,7 +206,7 @@ def test_the_pattern_blocks_that_version_alone() -> None:
 
 
 def test_where_a_block_takes_nothing_back_the_notice_says_what_does() -> None:
-    """The existing service's rules leave an upgrade that was asked for."""
+    """AUS's rules leave an upgrade that was asked for."""
     soon = {"id": "1", "version": "4.16.4", "state": "scheduled"}
     soon["next_run"] = "2023-05-10T10:30:00Z"
     read, plan = decided(world({"name": "a", "upgrade_policies": [soon]}))

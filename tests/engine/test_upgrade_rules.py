@@ -1,4 +1,4 @@
-"""An organisation served by the existing service's rules, and one that moves from them to ours."""
+"""An organisation served by the rules of AUS, and one that moves from them to ours."""
 
 from typing import Any
 
@@ -24,7 +24,7 @@ MAPS, PAYMENTS = "upgrades/prod/o-maps", "upgrades/prod/o-payments"
 
 @pytest.fixture(scope="module")
 def theirs() -> Scene:
-    """Two days by the existing service's rules."""
+    """Two days by the rules of AUS."""
     scene = Scene(example(), rules=RuleSet.COMPAT)
     scene.live(48)
     return scene

@@ -67,7 +67,7 @@ def _written(path: Path) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("name, least", [("worlds.jsonl", 30), ("fuzz.jsonl.gz", 200)])
 def test_what_is_read_decides_as_what_was_written(name: str, least: int) -> None:
-    """The existing service's writes are the same, through simulator, port and survey."""
+    """AUS's writes are the same, through simulator, port and survey."""
     tried = 0
     for line in _written(VECTORS / name):
         document = line.get("world") or line

@@ -160,8 +160,9 @@ def test_looks_that_found_all_as_before_are_counted_and_not_listed() -> None:
         end = Instant(entries[-1].at + 1)
         query = ChangeQuery(name=rollout, since=Instant(0), until=end)
         listed = change_list(Journals(archive, rules_of, end), archive, query)
-        looks = [each for each in entries if each.fact().line() == "looked; all as before"]
+        looks = [each for each in entries if each.fact().line() == "no change"]
     assert looks
     assert listed.looks == len(looks)
     assert {each.seq for each in listed.items if each.rollout}.isdisjoint(e.seq for e in looks)
-    assert any(each.what.startswith("looked; ") for each in listed.items)
+    surveyed = {each.seq for each in entries if each.kind == "surveyed"}
+    assert surveyed & {each.seq for each in listed.items}

@@ -1,4 +1,4 @@
-r"""Law: a pattern that others wrote is matched as the existing service does, and never for ever.
+r"""Law: a pattern that others wrote is matched as AUS does, and never for ever.
 
 Patterns are made of what owners write, nested as none should be. Where `re` finds an answer
 in a short text, ours is the same; in a long one there is an answer, or a refusal, at once.

@@ -153,7 +153,7 @@ def test_what_starts_holds_its_mutexes_at_once() -> None:
 
 
 def test_sectors_go_by_the_versions_of_the_add_on() -> None:
-    """Not by those of clusters, which is why the existing service's sectors are void here."""
+    """Not by those of clusters, which is why AUS's sectors are void here."""
     labels = {"sector-deps.prod": "stage"}
     late = {**having(labels={"sector": "prod"}), "version": "4.12.10"}
     stage = {"name": "s", "labels": {"sector": "stage"}, "available_upgrades": []}

@@ -107,7 +107,7 @@ def test_soak_is_inherited_for_workloads_that_are_known_here() -> None:
 
 
 def test_a_channel_waits_for_mutexes_and_for_upgrades_that_lack_an_agreement() -> None:
-    """As the existing service does."""
+    """As AUS does."""
     busy = [{"id": "1", "version": "4.12.18", "state": "started"}]
     other = {"name": "b", "labels": {"mutexes": "m"}, "upgrade_policies": busy}
     next_one = {"available_upgrades": [], "available_channels": ["stable-4.13"]}

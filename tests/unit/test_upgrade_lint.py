@@ -407,7 +407,7 @@ def test_findings_come_in_order_each_once_the_worst_first() -> None:
 
 
 def test_what_has_no_canary_is_found_in_the_recorded_world() -> None:
-    """World 53: the existing service says nothing, and nothing ever moves."""
+    """World 53: AUS says nothing, and nothing ever moves."""
     lines = (VECTORS / "worlds.jsonl").read_text().splitlines()
     recorded = next(each for each in map(json.loads, lines) if each["name"].startswith("53"))
     assert "no-canary" in codes(recorded["world"])

@@ -193,7 +193,7 @@ def test_a_mutex_is_not_taken_beside_node_pools_that_are_behind() -> None:
 
 
 def test_a_sector_with_a_limit_respects_holders_outside_it() -> None:
-    """World 28: x1 has the mutex in another sector. The existing service starts y1; we do not."""
+    """World 28: x1 has the mutex in another sector. AUS starts y1; we do not."""
     labels = {"sector-deps.x": "", "sector-deps.y": "", "sector-max-parallel-upgrades.y": "1"}
     busy = {"upgrade_policies": [{"id": "1", "version": "4.12.18", "state": "started"}]}
     some: list[dict[str, Any]] = [

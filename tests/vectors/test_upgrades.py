@@ -1,4 +1,4 @@
-"""Upgrades in compat are those the existing service made, on every world it was recorded on."""
+"""Upgrades in compat are those AUS made, on every world it was recorded on."""
 
 import gzip
 import json

@@ -1,4 +1,4 @@
-"""Our rules on every recorded world: they part from the existing service only where it is written.
+"""Our rules on every recorded world: they part from AUS only where it is written.
 
 A row of the table is a row of the rules: what we ask for beside what it asks for, or instead. On
 every world that is not in the table both ask for the same.
@@ -15,7 +15,7 @@ from tidegate.kinds.upgrades.wire.modes import answer_both, answer_strict
 
 WORLDS = recorded()
 
-# By the world's number: what only we write, what only the existing service writes.
+# By the world's number: what only we write, what only AUS writes.
 ROWS: dict[str, tuple[str, list[str], list[str]]] = {
     "02": ("a bad label sets one cluster aside", ["upgrade good 4.12.19"], []),
     "03": ("an unknown sector is told to its cluster", ["upgrade a 4.12.19"], ["tell a"]),
@@ -164,7 +164,7 @@ NUMBERS = (
 
 @pytest.mark.parametrize("number", sorted(WORLDS.keys() - ROWS.keys() - OTHER_SOAK))
 def test_dashboards_see_the_numbers_they_know(number: str) -> None:
-    """Where both decide alike, each number of the existing service is the same."""
+    """Where both decide alike, each number of AUS is the same."""
     both = plain(answer_both(WORLDS[number]))
 
     def shown(mode: str, name: str) -> list[Any]:

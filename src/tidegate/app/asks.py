@@ -138,9 +138,7 @@ def _check(asked: OperatorRequest, view: PartitionView, one: Decision) -> None:
     if asked.expires_at is not None and asked.groups:
         remedy = "take back a group's approval with `revoke`"
         raise UserError((Problem("--expires", "is for gates", remedy),))
-    if asked.verb in _RETRIES and asked.groups and not one.rules.retries_groups:
-        remedy = f"retry the whole {one.rules.noun}"
-        raise UserError((Problem("--group", f"{one.partition} has no group to retry", remedy),))
+    _check_grouped(asked, view, one)
     groups = [each.key for each in view.groups]
     for group in asked.groups:
         if group not in groups:
@@ -150,6 +148,20 @@ def _check(asked: OperatorRequest, view: PartitionView, one: Decision) -> None:
         if gate not in view.gates:
             hint = nearest_or_all(gate, sorted(view.gates))
             raise NotFoundError("approval gate", gate, hint, f"over {one.partition}")
+
+
+def _check_grouped(asked: OperatorRequest, view: PartitionView, one: Decision) -> None:
+    """Whether groups are something that a request of this kind can be about."""
+    remedy = ""
+    if asked.verb in _RETRIES and not one.rules.retries_groups:
+        remedy = f"retry the whole {one.rules.noun}"
+    elif asked.verb in _ANSWERS and not view.groups:
+        offered = ", ".join(f"--gate {each}" for each in view.gates)
+        remedy = f"answer at a gate: {offered}" if offered else "no gate asks for an approval here"
+    if asked.groups and remedy:
+        verb = "retry" if asked.verb in _RETRIES else asked.verb.value
+        what = f"{one.partition} has no group to {verb}"
+        raise UserError((Problem("--group", what, remedy),))
 
 
 def _reached(asked: OperatorRequest, view: PartitionView) -> Iterator[str]:

@@ -14,6 +14,8 @@ from tidegate.explain.view import PartitionView, TargetRow
 from tidegate.journal.facts import Asked, Verb
 from tidegate.model.problem import Problem
 
+# Phases that are no state that something is in.
+_IN_WORDS = {"Succeeded": "has succeeded", "Failed": "has failed"}
 # What has not been tried: waiting, or left out.
 _UNTRIED = ("Waiting", *(each for each in DONE if each != "Done"), "Excluded")
 
@@ -38,7 +40,7 @@ def meaningless(fact: Asked, view: PartitionView, changes: bool = False) -> Prob
             words = {
                 "name": view.partition,
                 "revision": view.revision or "REVISION",
-                "phase": view.summary.lower(),
+                "phase": _IN_WORDS.get(view.summary, f"is {view.summary.lower()}"),
             }
             return Problem(view.partition, rule.phase.format(**words), rule.instead.format(**words))
     return None
@@ -84,13 +86,19 @@ _RULES = (
     PhaseRule(
         (Verb.RESUME,),
         lambda _, view, __: not view.paused and view.summary in ("Failed", "Aborted"),
-        "is {phase}, and not paused",
+        "{phase}, and is not paused",
         "`tidegate retry {name}` begins it again",
     ),
     PhaseRule(
         (Verb.RESUME,),
+        lambda _, view, __: not view.paused and view.summary == "Succeeded",
+        "{phase}, and is not paused",
+        "the next revision starts by itself; `tidegate status` shows what waits",
+    ),
+    PhaseRule(
+        (Verb.RESUME,),
         lambda _, view, __: not view.paused,
-        "is {phase}, and not paused",
+        "{phase}, and is not paused",
         "`tidegate why {name}` says what it waits for",
     ),
     PhaseRule(
@@ -114,7 +122,7 @@ _RULES = (
     PhaseRule(
         (Verb.RETRY_FAILED,),
         _unfailed,
-        "is {phase}: nothing of it failed",
+        "{phase}, and nothing of it failed",
         "`tidegate retry {name}` begins again with what is done",
     ),
     PhaseRule(

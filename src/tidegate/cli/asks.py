@@ -152,11 +152,21 @@ def _simple(
     tell_unattended([report.worker])
 
 
-@click.command(cls=Act, examples='tidegate pause simulated/demo --reason "incident 42"')
+@click.command(
+    cls=Act,
+    examples="""
+    tidegate pause simulated/demo --reason "incident 42"
+    tidegate pause upgrades/prod/o-payments  the upgrades of an organisation
+    tidegate pause promotions/jenkins        the offers of a promotion
+    """,
+)
 @click.argument("name")
 @_options
 def pause(name: str, place: AnswerPlace, yes: bool, reason: str) -> None:
-    """Start no more targets of a rollout until it is resumed; targets in progress finish."""
+    """Start no more targets of a rollout until it is resumed; targets in progress finish.
+
+    NAME is a rollout of any kind, as `tidegate get rollouts` lists it.
+    """
     _simple(name, place, yes, OperatorRequest(verb=Verb.PAUSE, reason=reason), "paused", stops=True)
 
 

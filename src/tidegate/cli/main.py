@@ -16,8 +16,14 @@ FAILURE, USAGE, INTERRUPTED = 1, 2, 130
 
 _LOOK: Table = {
     "status": ("tidegate.cli.look.status:status", "Show what moves, waits or failed, per kind"),
-    "get": ("tidegate.cli.look.status:get", "List rollouts, shards, clusters, promotions, brakes"),
-    "show": ("tidegate.cli.look.status:show", "Show one rollout or shard in full"),
+    "get": (
+        "tidegate.cli.look.status:get",
+        "List rollouts, policies, shards, clusters, promotions, brakes",
+    ),
+    "show": (
+        "tidegate.cli.look.status:show",
+        "Show one rollout, organisation, promotion or shard in full",
+    ),
     "why": ("tidegate.cli.look.why:why", "Explain why each target starts or waits, gate by gate"),
     "when": ("tidegate.cli.look.when:when", "Estimate when each target starts and finishes"),
     "changes": ("tidegate.cli.look.changes:changes", "Show what changed lately, by whom and why"),
@@ -52,8 +58,8 @@ _CHANGE: Table = {
         "tidegate.kinds.integrations.cli.objects.release:release",
         "Stop managing what was applied, without changing it",
     ),
-    "approve": ("tidegate.cli.asks:approve", "Approve groups of a rollout"),
-    "reject": ("tidegate.cli.asks:reject", "Reject the revision of a rollout"),
+    "approve": ("tidegate.cli.asks:approve", "Approve groups, or answer at an approval gate"),
+    "reject": ("tidegate.cli.asks:reject", "Reject a revision"),
     "revoke": ("tidegate.cli.asks:revoke", "Withdraw approvals"),
     "retry": ("tidegate.cli.asks:retry", "Retry a rollout, or only its failed targets"),
 }

@@ -219,9 +219,9 @@ def words_of(ctx: click.Context) -> str:
 
 def nearest_name(name: str, choices: Iterable[str]) -> str:
     """The choice that is spelt most like the name; empty where none is close."""
-    import difflib
+    from tidegate.model.problem import closest
 
-    return next(iter(difflib.get_close_matches(name, sorted(choices), n=1)), "")
+    return closest(name, choices)
 
 
 # The options of commands that ask a service.

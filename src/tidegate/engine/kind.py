@@ -4,8 +4,8 @@
     Kind    its rules, and what touches the outside: observe, act
 
 The worker, the round, the executor, notices, replay and every command know these two and no kind by
-name. A kind is one folder under `kinds/` and one line in `wiring.py`; `engine/plain` has what a new
-kind need not write.
+name. A kind is one folder under `kinds/` and one line in each table of `kind_table.py`;
+`engine/plain` has what a new kind need not write.
 """
 
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping, Sequence
@@ -243,7 +243,7 @@ class Rules(Generic[S, W, P]):
 
     def no_dates(self) -> str:
         """Why `when` has no dates for a partition of this kind, and what to use instead."""
-        return f"`when` does not apply to {self.word}: nothing of it waits for a clock; use `why`"
+        return f"`when` does not apply to {self.noun}s: nothing of it waits for a clock; use `why`"
 
     def dates(
         self,
@@ -280,7 +280,7 @@ class Rules(Generic[S, W, P]):
     def no_shadow(self) -> str:
         """Why `shadow` has nothing to compare with, and what to use instead."""
         return (
-            f"`shadow` does not apply to {self.word}: no other system's decisions are known;"
+            f"`shadow` does not apply to {self.noun}s: no other system's decisions are known;"
             " use `replay`"
         )
 

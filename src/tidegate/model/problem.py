@@ -58,8 +58,18 @@ def shorten(text: str) -> str:
 
 def nearest(name: str, choices: Iterable[str]) -> str:
     """`did you mean "x"?` if some choice is close to the name, else an empty text."""
-    close = difflib.get_close_matches(name, sorted(set(choices)), n=1, cutoff=0.6)
-    return f'did you mean "{close[0]}"?' if close else ""
+    close = closest(name, choices)
+    return f'did you mean "{close}"?' if close else ""
+
+
+def closest(name: str, choices: Iterable[str]) -> str:
+    """The choice that is spelt most like the name; empty where none is close.
+
+    The same letters in another order are nearest: "gte" is "get", and not "gates".
+    """
+    known = sorted(set(choices))
+    turned = (each for each in known if sorted(each) == sorted(name))
+    return next(turned, "") or next(iter(difflib.get_close_matches(name, known, n=1)), "")
 
 
 def nearest_or_all(name: str, choices: Iterable[str], none: str = "none") -> str:

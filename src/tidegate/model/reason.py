@@ -43,7 +43,7 @@ class Gate(enum.Enum):
     AGREEMENT = "agreement"  # what the minor version asks for was agreed to
     CHANNEL = "channel"  # there is a channel of the next minor
     REFUSAL = "refusal"  # what is asked for was not refused a moment ago
-    RULES = "rules"  # what the existing service's rules say, where they decide
+    RULES = "rules"  # what AUS's rules say, where they decide
     OBJECT = "object"  # what is declared of an object differs from what is there
     OWNER = "owner"  # the object, and the fields to be set, are ours
     REMOVAL = "removal"  # what is declared no more may be removed

@@ -71,7 +71,8 @@ def _frozen(reach: BrakeReach) -> Iterator[str]:
 
 def _pinned(reach: BrakeReach) -> Iterator[str]:
     for each in reach.rollouts:
-        yield f"{each.partition}: {counted(each.targets, 'target')} stay, 0 restarts"
+        verb = "stays" if each.targets == 1 else "stay"
+        yield f"{each.partition}: {counted(each.targets, 'target')} {verb}, 0 restarts"
 
 
 def _blocked(reach: BrakeReach, revision: str | None) -> Iterator[str]:

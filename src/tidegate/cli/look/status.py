@@ -233,6 +233,7 @@ def _row(one: RolloutItem) -> tuple[str, ...]:
     examples="""
     tidegate show rollout/simulated/demo
     tidegate show simulated/demo --at 2h  as it was two hours ago
+    tidegate show upgrades/prod/o-payments  the clusters of an organisation
     tidegate show shard/terraform-resources/ter-int-dev --bundle examples/app-interface
     """,
 )
@@ -248,8 +249,9 @@ def _row(one: RolloutItem) -> tuple[str, ...]:
 def show(name: str, merged: Merged, then: str, output: str) -> None:
     """Show one thing in full.
 
-    Of a rollout: groups, targets, and the last events. Of a shard: declared and running image,
-    since when, its pin, and how its last run ended.
+    Of a rollout, a policy, an organisation, a promotion or a pipeline: groups, targets, and the
+    last events. Of a shard: declared and running image, since when, its pin, and how its last run
+    ended.
     """
     settings = merged.settings()
     if name.startswith("shard/"):

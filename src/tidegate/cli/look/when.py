@@ -46,7 +46,7 @@ from tidegate.settings.settings import Merged
     tidegate when simulated/demo --set minSuccessTime=10m --set maxConcurrency=20%
     tidegate when simulated/demo --freeze 2026-12-24T00:00:00Z/2026-12-27T00:00:00Z
     tidegate when upgrades/prod/o-payments  every cluster of an organisation, step by step
-    tidegate when world.yaml               a world of upgrades in a file
+    tidegate when examples/upgrade-world.yaml  a world of upgrades in a file
     """,
 )
 @click.argument("name")

@@ -55,9 +55,9 @@ PROMOTION = (
     tidegate why env/jenkins              what keeps the newest version from an environment
     tidegate why cluster/pay-prod-1       which version a cluster goes to, and what each waits for
     tidegate why upgrades/prod/o-payments  every cluster of an organisation, a line each
-    tidegate why state.yaml               every target of a saved state
-    tidegate why state.yaml prod-eu-1     one target: every gate, and what would open it
-    tidegate why state.json -o json       the same, for a program
+    tidegate why examples/state.yaml      every target of a saved state
+    tidegate why examples/state.yaml prod-eu-1  one target: every gate, and what would open it
+    tidegate why examples/state.yaml -o json  the same, for a program
     tidegate why prod-eu-1 --at 2h        as it was two hours ago, from the facts of then
     """,
 )

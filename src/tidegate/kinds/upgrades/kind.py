@@ -114,7 +114,7 @@ class UpgradeKind(Kind[UpgradeState, OrganisationWorld, OrganisationPlan, Organi
         soon = tuple(upcoming(made.plan, done, round_.clock.now()))
         partition = round_.part.partition
         self.surveys.look_at(partition, (Instant(each.starts_at - LAST_LOOK) for each in soon))
-        # The existing service's rules take nothing back.
+        # AUS's rules take nothing back.
         takes_back = made.theirs is None
         return (*found, *(each.owner_notice(takes_back=takes_back) for each in soon))
 

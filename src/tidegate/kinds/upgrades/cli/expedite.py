@@ -106,6 +106,6 @@ def _some(names: list[str]) -> str:
 remove_expedite = remover(
     "expedite",
     "Let versions wait again for soak and windows; requested upgrades continue.",
-    "tidegate expedite remove 4.21.3",
+    "tidegate upgrades expedite remove 4.21.3",
     stops=True,
 )

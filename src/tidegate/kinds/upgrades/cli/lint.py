@@ -27,7 +27,7 @@ FORMATS = ("table", "json", "yaml", "github")
     tidegate upgrades lint --upgrades upgrades.yaml           all registered organisations
     tidegate upgrades lint --org o-payments                   one organisation of them
     tidegate upgrades lint --ocm-url https://api.openshift.com --token file:token      your own
-    tidegate upgrades lint --world world.yaml -o github       a world in a file, for a merge check
+    tidegate upgrades lint --world examples/upgrade-world.yaml -o github  for a merge check
     """,
 )
 @source_options()

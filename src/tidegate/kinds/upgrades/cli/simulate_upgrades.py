@@ -159,9 +159,9 @@ def _offers(fleet: "FleetReading", world: str, save: str | None) -> Iterator[str
     yield f"  {program} why cluster/{found.held} --world {file}"
     yield f"  {program} when cluster/{found.dated} --world {file}"
     if found.unreadable is not None:
-        yield f"  {program} what-if --set {found.unreadable}/{SOAK_DAYS}=2 --world {file}"
+        yield f"  {program} upgrades what-if --set {found.unreadable}/{SOAK_DAYS}=2 --world {file}"
     else:
-        yield f"  {program} lint --world {file}"
+        yield f"  {program} upgrades lint --world {file}"
 
 
 def _program() -> str:

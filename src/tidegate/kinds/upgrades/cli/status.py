@@ -20,7 +20,7 @@ FORMATS = ("table", "wide", "json", "yaml")
     tidegate upgrades status --ocm-url https://api.openshift.com --token file:token    your own
     tidegate upgrades status --upgrades upgrades.yaml --org o-payments
     tidegate upgrades status --recorded -o wide               as last recorded, with all labels
-    tidegate upgrades status --world world.yaml -o json
+    tidegate upgrades status --world examples/upgrade-world.yaml -o json
     """,
 )
 @source_options()

@@ -1,4 +1,4 @@
-"""What the existing service would do, as a plan: its writes as steps, with why each cluster waits.
+"""What AUS would do, as a plan: its writes as steps, with why each cluster waits.
 
 An organisation may be served by its rules, to the letter; brakes apply all the same. A comparison
 puts this plan beside ours.
@@ -27,7 +27,7 @@ _UNSAID = "no version qualifies, or what is under way is not over"
 
 
 class LegacyRun(msgspec.Struct, frozen=True):
-    """One run of the existing service."""
+    """One run of AUS."""
 
     plan: UpgradePlan
     # What it keeps, by `env/org`.

@@ -20,7 +20,7 @@ class RuleSet(enum.Enum):
     """By which rules an organisation is served."""
 
     STRICT = "strict"  # ours
-    COMPAT = "compat"  # the existing service's, to the letter
+    COMPAT = "compat"  # AUS's, to the letter
 
 
 class Credentials(msgspec.Struct, frozen=True, omit_defaults=True):

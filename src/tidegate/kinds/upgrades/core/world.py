@@ -208,7 +208,7 @@ class UpgradeWorld(msgspec.Struct, frozen=True):
 def only_whole(world: UpgradeWorld) -> UpgradeWorld:
     """The world for rules that know of no gaps: what was not read whole is unchanged.
 
-    The existing service gives an organisation up when one of its clusters cannot be read, and does
+    AUS gives an organisation up when one of its clusters cannot be read, and does
     not see clusters whose subscriptions are not in use.
     """
     gaps = {each.org for each in world.clusters if each.uuid in world.unread}

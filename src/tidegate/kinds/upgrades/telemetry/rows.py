@@ -45,7 +45,7 @@ class RoundSeen(msgspec.Struct, frozen=True, kw_only=True):
     took_s: float = 0.0
     # What it was decided from, and what was decided.
     decided: tuple[UpgradeWorld, UpgradePlan]
-    # The existing service's numbers, where its rules decided; None: ours did.
+    # AUS's numbers, where its rules decided; None: ours did.
     theirs: Mapping[str, list[Sample]] | None = None
     acts: tuple[ActSeen, ...] = ()
 

@@ -32,12 +32,12 @@ ROUND_GAUGES = (
     ),
     Known(
         "aus_cluster_upgrade_policy_info",
-        "The existing service's aus_cluster_info; always 1.",
+        "AUS's aus_cluster_info; always 1.",
         (*_THEIRS, "cluster_uuid", "org_id", "org_name", *_POLICY),
     ),
     Known(
         "aus_cluster_version_remaining_soak_days",
-        "The existing service's number: rounded, nothing behind what is ready;"
+        "AUS's number: rounded, nothing behind what is ready;"
         " -1 scheduled, -2 started, -3 for six hours or more, -4 blocked.",
         (*_THEIRS, "cluster_uuid", "soaking_version"),
     ),
@@ -175,7 +175,7 @@ TOTALS = (
     ),
     Known(
         "qontract_reconcile_ocm_request_total",
-        "Calls to OpenShift Cluster Manager, by the name the existing service has for them.",
+        "Calls to OpenShift Cluster Manager, by the name AUS has for them.",
         ("verb", "client_id"),
     ),
     Known(

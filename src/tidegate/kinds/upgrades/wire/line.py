@@ -16,7 +16,7 @@ from tidegate.model.time import Instant, parse_instant
 
 
 def answer_compat(raw: bytes | Mapping[str, Any]) -> dict[str, Any]:
-    """The existing service's run."""
+    """AUS's run."""
     reader = Reader(fields_of(raw), "", problems := Problems())
     world = decode(reader)
     if problems.errors:

@@ -1,4 +1,4 @@
-"""One upgrade line, answered by our rules, by the existing service's, or by both side by side."""
+"""One upgrade line, answered by our rules, by AUS's, or by both side by side."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -79,7 +79,7 @@ def answer_both(raw: bytes | Mapping[str, Any]) -> dict[str, Any]:
 
 
 def formerly_written(plan: UpgradePlan) -> list[Write]:
-    """Everything a plan asks for, with service logs in the words of the existing service."""
+    """Everything a plan asks for, with service logs in the words of AUS."""
     notices = tuple(
         msgspec.structs.replace(each, description=each.known or each.description)
         for each in plan.owner_notices

@@ -1,4 +1,4 @@
-"""Soak that was published: histories by `env/org`, as the existing service keeps them, or one.
+"""Soak that was published: histories by `env/org`, as AUS keeps them, or one.
 
 It is an export, so what cannot be read is reported, and not taken for a
 history in which nothing soaked.
@@ -55,7 +55,7 @@ def ledger_of(document: Mapping[str, Any]) -> SoakLedger:
 
 
 def history_of(document: Mapping[str, Any]) -> SoakHistory:
-    """The same as the existing service's rules use it."""
+    """The same as AUS's rules use it."""
     return msgspec.convert(document, SoakHistory)
 
 

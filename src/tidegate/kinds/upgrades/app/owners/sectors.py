@@ -162,11 +162,11 @@ def remove_sectors(declared: DeclaredOrganisation, names: tuple[str, ...]) -> La
         if name not in known:
             problems.append(Problem(f"sector {name}", "not found", nearest_or_all(name, known)))
         elif inside := _clusters_in(declared, name):
-            remedy = "put them into another with `tidegate policy set`"
+            remedy = "put them into another with `tidegate upgrades policy set`"
             problems.append(Problem(f"sector {name}", f"{_some(inside)} in it", remedy))
         elif behind:
             what = f"{', '.join(behind)} waits for it"
-            remedy = f"`tidegate sectors set {behind[0]} --remove-dependency {name}`"
+            remedy = f"`tidegate upgrades sectors set {behind[0]} --remove-dependency {name}`"
             problems.append(Problem(f"sector {name}", what, remedy))
     if problems:
         raise UserError(tuple(problems))

@@ -55,8 +55,8 @@ def rules_notes(fleet: FleetReading, mode: str | None) -> tuple[str, ...]:
     if mode is not None:
         return ()
     return tuple(
-        f"{', '.join(each.id for each in reading.service.organizations)}: served by the existing"
-        " service's rules, which explain little; --mode strict shows what ours would say"
+        f"{', '.join(each.id for each in reading.service.organizations)}: served by the rules"
+        " of AUS, which explain little; --mode strict shows what ours would say"
         for reading in fleet.readings
         if reading.rules is RuleSet.COMPAT
     )

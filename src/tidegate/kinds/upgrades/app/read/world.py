@@ -105,7 +105,7 @@ class FleetReading(msgspec.Struct, frozen=True):
 def legacy_notes(fleet: FleetReading) -> tuple[str, ...]:
     """Organisations that are managed by the predecessor's rules, though an answer shows ours."""
     return tuple(
-        f"{each.id} is served by the existing service's rules; this is by ours"
+        f"{each.id} is served by the rules of AUS; this is by ours"
         for reading in fleet.readings
         for each in reading.service.organizations
         if each.rules is RuleSet.COMPAT

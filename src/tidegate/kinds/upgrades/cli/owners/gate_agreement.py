@@ -1,4 +1,4 @@
-"""`tidegate gates agree`: agree to the version gates of a minor version, for many clusters."""
+"""`tidegate upgrades gates agree`: agree to the gates of a minor version, for many clusters."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""`tidegate policy sync`: the upgrade policies that a bundle declares, written as labels."""
+"""`tidegate upgrades policy sync`: upgrade policies that a bundle declares, as labels."""
 
 import asyncio
 from collections.abc import AsyncIterator

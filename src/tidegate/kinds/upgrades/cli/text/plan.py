@@ -16,7 +16,7 @@ from tidegate.kinds.upgrades.core.service import PARTITION
 from tidegate.model.counted import counted
 
 HEAD: Row = ("DO", "CLUSTER", "FROM", "TO", "STARTS", "WHY")
-_RULES = {STRICT: "our rules", COMPAT: "the existing service's rules", BOTH: "both rules"}
+_RULES = {STRICT: "our rules", COMPAT: "the rules of AUS", BOTH: "both rules"}
 
 
 def plan_lines(document: UpgradePlanList, width: int | None) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""What the existing service decides, run for run, its silences and failures included.
+"""What AUS decides, run for run, its silences and failures included.
 
 Frozen: it follows the predecessor decision for decision, has no verdicts, and gets no new features.
 Start reading at `run.py`. Its peculiarities, on purpose:

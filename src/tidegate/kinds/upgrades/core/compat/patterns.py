@@ -1,4 +1,4 @@
-r"""Patterns of owners as the existing service matches them, but never for ever.
+r"""Patterns of owners as AUS matches them, but never for ever.
 
 It matches with Python's `re`, which tries one way after another: `^(\d+)+$` on a version of 26
 characters takes seconds, and one of 40 never ends. It holds everything that runs in the same

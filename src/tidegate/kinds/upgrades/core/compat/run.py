@@ -24,7 +24,7 @@ _LOGS = "/api/service_logs/v1"
 
 
 def run(world: UpgradeWorld) -> LegacyRecord:
-    """What the existing service does in one run; the gate approver if that is asked for."""
+    """What AUS does in one run; the gate approver if that is asked for."""
     record = LegacyRecord(world)
     if world.approver:
         approve(record)

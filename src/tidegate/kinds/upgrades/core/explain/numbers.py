@@ -103,7 +103,7 @@ def _declared(fleet: OrganisationFleet, member: FleetMember) -> dict[str, str]:
 
 
 def _theirs(fleet: OrganisationFleet, cluster: ManagedCluster, version: str) -> dict[str, str]:
-    """What the existing service tells of a cluster besides."""
+    """What AUS tells of a cluster besides."""
     return {
         "cluster_uuid": cluster.uuid,
         "org_name": fleet.org.name,

@@ -1,4 +1,4 @@
-"""What the existing service keeps of an organisation, beside our ledger, and what is new in it."""
+"""What AUS keeps of an organisation, beside our ledger, and what is new in it."""
 
 from tidegate.kinds.upgrades.core.history import (
     SoakHistory,
@@ -11,7 +11,7 @@ from tidegate.kinds.upgrades.core.rules.soak import DAY, SoakLedger
 
 
 def history_of(ledger: SoakLedger) -> SoakHistory:
-    """Our ledger as the existing service would have kept it."""
+    """Our ledger as AUS would have kept it."""
     versions: dict[str, Workloads] = {}
     for version, workload in sorted({*ledger.days, *ledger.reporting}):
         key = (version, workload)

@@ -1,4 +1,4 @@
-"""Upgrades decided again from the journal: with today's rules, and beside the existing service's.
+"""Upgrades decided again from the journal: with today's rules, and beside AUS's.
 
 Every recorded decision is made of what was looked at, so it can be taken again. What other
 organisations had soaked is in their journals, and asked for as of the moment.

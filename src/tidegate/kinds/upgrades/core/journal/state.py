@@ -66,7 +66,7 @@ class UpgradeState(msgspec.Struct):
     # Of add-ons, by their ids.
     addon_minima: dict[str, Minima] = {}
     addon_ledgers: dict[str, SoakLedger] = {}
-    # What the existing service would have kept; None: its rules never decided here.
+    # What AUS would have kept; None: its rules never decided here.
     history: SoakHistory | None = None
     # Decided and without an outcome, by key.
     jobs: dict[str, Job] = {}
@@ -289,7 +289,7 @@ def world_of(
 ) -> UpgradeWorld | None:
     """The world as the facts have it, with the soak of others; None while nothing was read.
 
-    `kept`: what the existing service keeps of others, for its rules; None: ours decide.
+    `kept`: what AUS keeps of others, for its rules; None: ours decide.
     """
     org = state.org
     if org is None or state.surveyed_at is None:
@@ -317,7 +317,7 @@ def ledgers_of(key: str, state: UpgradeState) -> dict[str, SoakLedger]:
 
 
 def past_of(state: UpgradeState) -> SoakHistory:
-    """What the existing service would have kept; our own ledger, where it never decided."""
+    """What AUS would have kept; our own ledger, where it never decided."""
     return state.history if state.history is not None else history_of(state.ledger)
 
 

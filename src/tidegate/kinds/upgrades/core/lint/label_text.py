@@ -129,14 +129,14 @@ def _items(owner: LintOwner, labels: Iterable[str]) -> Iterator[LintFinding]:
         clean = ",".join(dict.fromkeys(each for each in read if each))
         remedy = f'write "{clean}"'
         if "" in read:
-            message = f'an item of "{value}" is empty; the existing service takes it for a name'
+            message = f'an item of "{value}" is empty; AUS takes it for a name'
             yield owner.found("phantom-item", label, message, remedy)
         twice = sorted({each for each in read if each and read.count(each) > 1})
         if twice:
             message = f"{names(twice)} stands in it twice, and counts once"
             yield owner.found("phantom-item", label, message, remedy)
         if label != BLOCKED and [each for each in items if each.strip() and each != each.strip()]:
-            message = f'"{value}" has blanks around its items, which the existing service keeps'
+            message = f'"{value}" has blanks around its items, which AUS keeps'
             yield owner.found("blank-item", label, message, remedy)
 
 
