@@ -28,7 +28,7 @@ from pathlib import Path
 import msgspec
 
 from bench.table import Report, count, draw
-from bench.timing import Effort
+from bench.timing import Effort, Start
 from tidegate.kinds.rollouts.fleet import Observation
 from tidegate.kinds.rollouts.wire.remote_fleet import Carried
 from tidegate.model.target import Status
@@ -85,7 +85,7 @@ def run(effort: Effort, say: Callable[[str], None]) -> Report:
     for size, every_ms in apart[:1] if effort.smoke else apart:
         say(f"load: {size} rollouts of {pace.groups * PER_GROUP} targets, {every_ms} ms apart")
         with tempfile.TemporaryDirectory() as folder:
-            rows.append(_measure(size, every_ms, pace, Path(folder)))
+            rows.append(_measure(size, every_ms, pace, Path(folder), effort.start))
     return Report(rows, [_table(rows)])
 
 
@@ -106,19 +106,19 @@ def scenario(pace: Pace) -> dict[str, object]:
     }
 
 
-def _measure(size: int, every_ms: int, pace: Pace, folder: Path) -> Row:
+def _measure(size: int, every_ms: int, pace: Pace, folder: Path, start: Start) -> Row:
     path = folder / "load.json"
     path.write_bytes(msgspec.json.encode(scenario(pace)))
     with (folder / "fleet.txt").open("wb") as said, (folder / "run.txt").open("wb") as told:
         command = [*TIDEGATE, "fleet", str(path), "--copies", str(size)]
         command += ["--every", f"{every_ms}ms"]
-        fleet = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=said, text=True)
+        fleet = start(command, stdout=subprocess.PIPE, stderr=said, text=True)
         try:
             assert fleet.stdout is not None
             address = fleet.stdout.readline().strip()
             before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
             flags = ["--fleet", address, "--database", str(folder / "load.db"), *WORKER_FLAGS]
-            worker = subprocess.Popen([*TIDEGATE, "run", *flags], stdout=told, stderr=told)
+            worker = start([*TIDEGATE, "run", *flags], stdout=told, stderr=told)
             try:
                 carried, seen = asyncio.run(live(address, size, pace))
                 megabytes = _peak_megabytes(worker.pid)

@@ -19,7 +19,7 @@ import aiohttp
 import msgspec
 
 from bench.table import Report, count, draw, figure
-from bench.timing import Effort
+from bench.timing import Effort, Start
 from tidegate.kinds.upgrades.app.read.survey import Survey, survey
 from tidegate.kinds.upgrades.ocm.client.client import ClusterManagerClient
 from tidegate.kinds.upgrades.ocm.client.http import OcmLimits
@@ -55,15 +55,15 @@ def run(effort: Effort, say: Callable[[str], None]) -> Report:
     for size in PREDECESSOR if effort.peer else few:
         for faults in ((),) if effort.smoke else ((), _FAULTS):
             say(f"ocm: {size:,} clusters{', with faults' if faults else ''}")
-            rows.append(_measure(size, faults))
+            rows.append(_measure(size, faults, effort.start))
     return Report(rows, [_table(rows)])
 
 
-def _measure(size: int, faults: tuple[str, ...]) -> Row:
+def _measure(size: int, faults: tuple[str, ...], start: Start) -> Row:
     with tempfile.TemporaryDirectory() as folder:
         world = Path(folder) / "world.json"
         world.write_bytes(msgspec.json.encode(_world(size)))
-        with _simulated(world, faults) as url:
+        with _simulated(world, faults, start) as url:
             return asyncio.run(_read(url, size, bool(faults)))
 
 
@@ -91,10 +91,10 @@ def _check(seen: Survey, size: int) -> None:
 
 
 @contextmanager
-def _simulated(world: Path, faults: tuple[str, ...]) -> Iterator[str]:
+def _simulated(world: Path, faults: tuple[str, ...], start: Start) -> Iterator[str]:
     options = [part for fault in faults for part in ("--fault", fault)]
     command = [sys.executable, "-m", "tidegate", "simulate", "ocm", str(world)]
-    process = subprocess.Popen(
+    process = start(
         [*command, "--latency", "20ms", "--rate", str(RATE), *options],
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,

@@ -29,7 +29,7 @@ import msgspec
 import sqlalchemy as sa
 
 from bench.table import Report, count, draw
-from bench.timing import Effort
+from bench.timing import Effort, Start
 from tests.contract.journals import postgres_server
 from tests.real.prometheus import free_port
 from tidegate.journal.lease import STANDBY, KeptLease
@@ -67,13 +67,15 @@ class Row(msgspec.Struct, frozen=True):
 class Replica:
     """One worker."""
 
-    def __init__(self, fleet: str, database: str, folder: Path, flags: tuple[str, ...]) -> None:
+    def __init__(
+        self, fleet: str, database: str, folder: Path, flags: tuple[str, ...], start: Start
+    ) -> None:
         self.port = free_port()
         command = [*_TIDEGATE, "serve", "--fleet", fleet, "--database", database, "--act", "*"]
         command += ["--listen", f"127.0.0.1:{self.port}", *flags]
         command += ["--rounds", "32", "--actions", "64", "--actions-per-second", "10000"]
         with (folder / "workers.txt").open("ab") as said:
-            self.process = subprocess.Popen(command, stdout=said, stderr=said)
+            self.process = start(command, stdout=said, stderr=said)
 
     def rounds(self) -> float:
         """How many rounds it has run."""
@@ -108,7 +110,7 @@ def run(effort: Effort, say: Callable[[str], None]) -> Report:
         say(f"replicas: {workers} workers, {partitions} rollouts")
         # A journal of its own for each: how long its chains are must not tell the rows apart.
         with tempfile.TemporaryDirectory() as folder, postgres_server() as address:
-            rows.append(_measure(workers, partitions, address, Path(folder), effort.smoke))
+            rows.append(_measure(workers, partitions, address, Path(folder), effort))
         if not effort.smoke:
             say(_table(rows[-1:]))
     return Report(rows, [_table(rows)])
@@ -129,11 +131,11 @@ def _scenario() -> dict[str, object]:
 
 
 @contextmanager
-def _fleet(copies: int, folder: Path) -> Iterator[str]:
+def _fleet(copies: int, folder: Path, start: Start) -> Iterator[str]:
     path = folder / "load.json"
     path.write_bytes(msgspec.json.encode(_scenario()))
     command = [*_TIDEGATE, "fleet", str(path), "--copies", str(copies)]
-    fleet = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    fleet = start(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     try:
         assert fleet.stdout is not None
         yield fleet.stdout.readline().strip()
@@ -142,15 +144,15 @@ def _fleet(copies: int, folder: Path) -> Iterator[str]:
         fleet.communicate()
 
 
-def _measure(workers: int, partitions: int, address: str, folder: Path, smoke: bool) -> Row:
-    flags = ("--lease", "1s") if smoke else ()
+def _measure(workers: int, partitions: int, address: str, folder: Path, effort: Effort) -> Row:
+    smoke, flags = effort.smoke, ("--lease", "1s") if effort.smoke else ()
     with ExitStack() as stack:
-        fleet = stack.enter_context(_fleet(partitions, folder))
+        fleet = stack.enter_context(_fleet(partitions, folder, effort.start))
         store = stack.enter_context(closing(open_store(address)))
         replicas: list[Replica] = []
 
         def begin(*more: str) -> None:
-            replicas.append(Replica(fleet, address, folder, (*flags, *more)))
+            replicas.append(Replica(fleet, address, folder, (*flags, *more), effort.start))
             stack.callback(replicas[-1].gone)
 
         for _ in range(workers):

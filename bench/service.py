@@ -194,7 +194,7 @@ def run(effort: Effort, say: Callable[[str], None]) -> Report:
         clients = f"{size.readers} readers, {size.streams} streams, {size.writes_per_s} writes/s"
         say(f"service: {clients} on {journal.value}")
         with tempfile.TemporaryDirectory() as folder, _database(journal, folder) as database:
-            rows.append(_measure(size, journal, database, Path(folder), effort.smoke))
+            rows.append(_measure(size, journal, database, Path(folder), effort))
         if not effort.smoke:
             say(_table(rows[-1:]))
     return Report(rows, [_table(rows)])
@@ -210,8 +210,8 @@ def _database(journal: Journal, folder: str) -> Iterator[str]:
         yield address
 
 
-def _measure(size: Size, journal: Journal, database: str, folder: Path, smoke: bool) -> Row:
-    rollouts, pace = (2, SMOKE) if smoke else (ROLLOUTS, Pace(GROUPS))
+def _measure(size: Size, journal: Journal, database: str, folder: Path, effort: Effort) -> Row:
+    rollouts, pace = (2, SMOKE) if effort.smoke else (ROLLOUTS, Pace(GROUPS))
     path, port = folder / "load.json", free_port()
     path.write_bytes(msgspec.json.encode(scenario(pace)))
     tokens = [f"tidegate_{number:043}" for number in range(CALLERS)]
@@ -220,15 +220,14 @@ def _measure(size: Size, journal: Journal, database: str, folder: Path, smoke: b
             request = TokenRequest(name=f"c{number}", role=Role.ADMIN, reason="a measurement")
             create_token(store, request, token, clock().now(), "bench")
     command = [*TIDEGATE, "fleet", str(path), "--copies", str(rollouts)]
-    fleet = subprocess.Popen(
-        [*command, "--every", f"{EVERY_MS}ms"], stdout=subprocess.PIPE, text=True
-    )
+    command += ["--every", f"{EVERY_MS}ms"]
+    fleet = effort.start(command, stdout=subprocess.PIPE, text=True)
     try:
         assert fleet.stdout is not None
         address = fleet.stdout.readline().strip()
         flags = ["--fleet", address, "--database", database, *WORKER_FLAGS]
         flags += ["--listen", f"127.0.0.1:{port}", "--log-level", "error"]
-        serve = subprocess.Popen([*TIDEGATE, "serve", *flags])
+        serve = effort.start([*TIDEGATE, "serve", *flags])
         try:
             clients = Clients(size, f"http://127.0.0.1:{port}", tokens)
             carried, seen = asyncio.run(_lived(address, rollouts, pace, clients))
