@@ -2,8 +2,8 @@
 
 import asyncio
 import ssl
-from collections.abc import Awaitable, Callable
-from contextlib import suppress
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -326,3 +326,35 @@ def test_a_list_whose_pages_are_gone_is_read_from_the_beginning() -> None:
         await found.close()
 
     play(never, endless)
+
+
+def test_a_stream_is_waited_for_until_it_begins() -> None:
+    """Then it lasts, and owes nothing; one that cannot be had was not answered."""
+    said: list[str] = []
+
+    @contextmanager
+    def waiting() -> Iterator[None]:
+        said.append("asked")
+        try:
+            yield
+        except BaseException:
+            said.append("no answer")
+            raise
+        said.append("answered")
+
+    async def story(url: str) -> None:
+        server = ApiServer(ClusterAccess(name="c", server=url), QUICK, waiting)
+        async with server.listen("/log", "a log", {}, 1.0) as stream:
+            assert said == ["asked", "answered"]
+            assert await stream.read() == b'"a line"'
+        await server.close()
+        gone = ApiServer(
+            ClusterAccess(name="c", server=f"http://127.0.0.1:{free_port()}"), QUICK, waiting
+        )
+        with pytest.raises(OutsideError):
+            async with gone.listen("/log", "a log", {}, 1.0):
+                pass
+        await gone.close()
+        assert said == ["asked", "answered", "asked", "no answer"]
+
+    play(Scripted(json("a line")), story)

@@ -1,15 +1,22 @@
 """What a command waits for is named: which systems have not answered, and for how long."""
 
 import io
+import re
 import sys
 from contextlib import suppress
+from pathlib import Path
 
 import pytest
 
 from tests.patience import until
+from tidegate.cli.answers.place import client_of
 from tidegate.cli.render import progress
 from tidegate.cli.render.progress import Progress
 from tidegate.cli.render.unanswered import Unanswered, told
+from tidegate.model.errors import TidegateError
+from tidegate.net.json_request import JsonAnswer
+
+SOURCE = Path(__file__).parents[2] / "src" / "tidegate"
 
 
 class Clock:
@@ -127,3 +134,45 @@ def test_what_takes_no_time_is_not_mentioned(capsys: pytest.CaptureFixture[str])
     with told(found, "reading clusters", 1), found.asking("prod-1"):
         pass
     assert capsys.readouterr().err == ""
+
+
+def test_no_command_asks_a_cluster_in_silence() -> None:
+    """Each says what it waits for; only workers, which log, enter nothing for a request."""
+    silent = re.compile(r"\bcluster\([^)]*\bnullcontext\b")
+    folders = [SOURCE / "cli", *(SOURCE / "kinds").glob("*/cli")]
+    found = [path for folder in folders for path in folder.rglob("*.py")]
+    assert len(found) > 100
+    assert [str(path) for path in found if silent.search(path.read_text("utf-8"))] == []
+
+
+def test_a_service_that_takes_long_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a terminal, for as long as it does not answer; nothing of it stays."""
+    screen = show(monkeypatch)
+
+    def answered(*_: object) -> JsonAnswer:
+        shown = "\r\x1b[Kasking http://service …"
+        until(lambda: screen.getvalue() == shown, "the wait is shown")
+        return JsonAnswer(404, {}, b"{}")
+
+    async def sent(*args: object) -> JsonAnswer:
+        return answered(*args)
+
+    client = client_of("http://service", "token")
+    monkeypatch.setattr(client, "_sent", sent)
+    with pytest.raises(TidegateError):
+        client.get("/status", {})
+    assert screen.getvalue().endswith("\r\x1b[K")
+
+
+def test_lines_of_a_log_are_not_mixed_with_what_is_waited_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The line of progress is cleared before each of them."""
+    screen = show(monkeypatch)
+    clock = Clock()
+    found = Unanswered(clock)
+    with told(found, "reading clusters") as bar, found.asking("prod-1"):
+        clock.now_s = 5.0
+        until(lambda: "prod-1" in screen.getvalue(), "the wait is shown")
+        with bar.paused():
+            assert screen.getvalue().endswith("\r\x1b[K")

@@ -4,7 +4,8 @@ A write carries a key, so it is sent again when its answer is lost, and carried 
 """
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, TypeVar, Union
 from urllib.parse import quote, urlencode
 from uuid import uuid4
@@ -47,10 +48,18 @@ class Tagged(msgspec.Struct, frozen=True):
 class ServiceClient:
     """A service at an address."""
 
-    def __init__(self, server: str, token: str, bounds: ClientBounds | None = None) -> None:
+    def __init__(
+        self,
+        server: str,
+        token: str,
+        bounds: ClientBounds | None = None,
+        waiting: Callable[[], AbstractContextManager[object]] = nullcontext,
+    ) -> None:
+        """`waiting` is entered for every request."""
         self.server = server.rstrip("/")
         self._token = token
         self._bounds = bounds or ClientBounds()
+        self._waiting = waiting
 
     def get(self, path: str, query: Mapping[str, object], *kinds: type[D]) -> D:
         """The answer to a question; of a list, all its parts."""
@@ -90,7 +99,8 @@ class ServiceClient:
         kinds: tuple[type[Document], ...],
     ) -> Tagged:
         try:
-            answer = asyncio.run(self._sent(method, where, body, headers))
+            with self._waiting():
+                answer = asyncio.run(self._sent(method, where, body, headers))
         except PassingError as error:
             raise OutsideError(f"{self.server}: {error}") from None
         if answer.status >= 300:

@@ -7,7 +7,6 @@ from urllib.parse import urlsplit
 import click
 from msgspec.structs import replace
 
-from tidegate.api.client.service import ServiceClient
 from tidegate.api.login.offer import LoginOffer
 from tidegate.app.access.callers import CallerReport
 from tidegate.cli.answers.contexts import (
@@ -19,6 +18,7 @@ from tidegate.cli.answers.contexts import (
     read_contexts,
     used,
 )
+from tidegate.cli.answers.place import client_of
 from tidegate.cli.output import terminal_width
 from tidegate.cli.shape import Command, LazyGroup
 from tidegate.documents.files import bounded_text
@@ -72,7 +72,7 @@ def login(
         token = click.prompt("Token", hide_input=True).strip()
     else:
         token, issued = _issued(issued, device, no_browser)
-    report = ServiceClient(server, token).get("/whoami", {}, CallerReport)
+    report = client_of(server, token).get("/whoami", {}, CallerReport)
     called = name or urlsplit(server).netloc
     kept(ServiceContext(name=called, server=server.rstrip("/"), token=token, login=issued))
     roles = ", ".join(report.roles) or "no role"
@@ -82,7 +82,7 @@ def login(
 
 def _offered(server: str) -> IssuedLogin | None:
     """The issuer that a service names; None: it has none."""
-    offer = ServiceClient(server, "").offer(LoginOffer)
+    offer = client_of(server, "").offer(LoginOffer)
     if not offer.issuer:
         return None
     return IssuedLogin(issuer=offer.issuer, client_id=offer.client_id, scopes=offer.scopes)

@@ -121,13 +121,19 @@ def service_client(place: AnswerPlace) -> "ServiceClient | None":
     service = _service(place)
     if service is None:
         return None
-    from tidegate.api.client.service import ServiceClient
-
     if service.login is not None:
         from tidegate.cli.answers.issued import renewed
 
         service = renewed(service)
-    return ServiceClient(service.server, service.token)
+    return client_of(service.server, service.token)
+
+
+def client_of(server: str, token: str) -> "ServiceClient":
+    """A client of a service; while it takes long to answer, a terminal says so."""
+    from tidegate.api.client.service import ServiceClient
+    from tidegate.cli.render.progress import Waiting
+
+    return ServiceClient(server, token, waiting=functools.partial(Waiting, f"asking {server}"))
 
 
 def _service(place: AnswerPlace) -> "ServiceContext | None":

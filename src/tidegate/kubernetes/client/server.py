@@ -8,7 +8,12 @@ once. What it refuses is an error that says who must act (`answers.py`).
 import asyncio
 import urllib.request
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import AbstractContextManager, asynccontextmanager, nullcontext
+from contextlib import (
+    AbstractContextManager,
+    AsyncExitStack,
+    asynccontextmanager,
+    nullcontext,
+)
 from urllib.parse import urlsplit
 
 import aiohttp
@@ -151,7 +156,7 @@ class ApiServer:
     ) -> AsyncIterator[aiohttp.StreamReader]:
         """An answer as it comes; OutsideError if it cannot be had, or when it breaks.
 
-        It takes no slot: it lasts, and would block others.
+        It takes no slot: it lasts, and would block others. It is waited for until it begins.
         """
         where = f"{self.name}: {where}"
         timeout = aiohttp.ClientTimeout(
@@ -160,15 +165,19 @@ class ApiServer:
         try:
             session, headers = await self._open(), await self._login.headers()
             headers["Accept"] = accept
-            async with session.get(
-                self._access.server + path,
-                params=params,
-                headers=headers,
-                timeout=timeout,
-                proxy=self._proxy,
-                server_hostname=self._access.server_name,
-                allow_redirects=False,
-            ) as response:
+            async with AsyncExitStack() as opened:
+                with self._waiting():
+                    response = await opened.enter_async_context(
+                        session.get(
+                            self._access.server + path,
+                            params=params,
+                            headers=headers,
+                            timeout=timeout,
+                            proxy=self._proxy,
+                            server_hostname=self._access.server_name,
+                            allow_redirects=False,
+                        )
+                    )
                 if response.status != 200:
                     raise error_of(where, response.status, read_status(await self._read(response)))
                 yield response.content

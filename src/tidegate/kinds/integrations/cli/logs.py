@@ -4,10 +4,11 @@ import asyncio
 
 import click
 
+from tidegate.cli.render.unanswered import told
 from tidegate.cli.shape import Command
 from tidegate.kinds.integrations.app.logs import LogRequest, read_logs
 from tidegate.kinds.integrations.app.shards import chosen_units, find_units
-from tidegate.kinds.integrations.cli.estate import EstateQuery, end_with, estate_options
+from tidegate.kinds.integrations.cli.estate import READING, EstateQuery, end_with, estate_options
 from tidegate.kinds.integrations.core.workloads.live import CONTAINER
 
 
@@ -35,10 +36,12 @@ def logs(
 
     async def run() -> tuple[str, ...]:
         async with asked.clusters() as find:
-            return await read_logs(units, find, request, _print)
+            with told(asked.unanswered, READING) as bar:
+
+                def show(source: str, line: str) -> None:
+                    with bar.paused():
+                        click.echo(f"{click.style(source, dim=True)} {line}")
+
+                return await read_logs(units, find, request, show)
 
     end_with(asyncio.run(run()))
-
-
-def _print(source: str, line: str) -> None:
-    click.echo(f"{click.style(source, dim=True)} {line}")

@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from contextlib import nullcontext
 from functools import partial
 from importlib import resources
 from typing import TYPE_CHECKING, TypeVar
@@ -20,6 +19,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 _HERE = "tidegate.kinds.policies.cli.policies"
+# What is shown while the hub does not answer.
+READING_HUB = "reading the hub"
 _FORMATS = click.Choice(("text", "json", "yaml"))
 
 
@@ -198,13 +199,15 @@ def _hand_over(
 
 def on_hub(settings: Settings, ask: "Callable[[PolicyFleet], Awaitable[T]]") -> T:
     """What is asked of the policies of the hub that is set."""
+    from tidegate.cli.render.unanswered import Unanswered, told
     from tidegate.kinds.policies.fleet import PolicyFleet
     from tidegate.kinds.policies.start import files_of
     from tidegate.wiring import cluster
 
     if not settings.hub:
         raise click.UsageError("no hub: write --hub KUBECONFIG")
-    hub = cluster(None, settings.hub, nullcontext)
+    unanswered = Unanswered()
+    hub = cluster(None, settings.hub, partial(unanswered.asking, f"hub {settings.hub}"))
 
     async def asked() -> T:
         try:
@@ -212,4 +215,5 @@ def on_hub(settings: Settings, ask: "Callable[[PolicyFleet], Awaitable[T]]") -> 
         finally:
             await hub.close()
 
-    return asyncio.run(asked())
+    with told(unanswered, READING_HUB):
+        return asyncio.run(asked())

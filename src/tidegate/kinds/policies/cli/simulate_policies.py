@@ -1,7 +1,7 @@
 """`tidegate simulate policies`: revisions of policies on a simulated hub, told as a story."""
 
 import asyncio
-from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -106,19 +106,24 @@ def _rehearsed(
 def _copied(
     scenario: "PolicyScenario", kubeconfig: str, name: str | None, policy: str | None
 ) -> "CopiedHub":
+    from tidegate.cli.render.unanswered import Unanswered, told
     from tidegate.kinds.policies.app.rehearsal import read_hub
+    from tidegate.kinds.policies.cli.policies import READING_HUB
     from tidegate.wiring import cluster
 
     edited, names = _edited(policy), (name,) if name is not None else ()
 
+    unanswered = Unanswered()
+
     async def asked() -> "CopiedHub":
-        hub = cluster(None, kubeconfig, nullcontext)
+        hub = cluster(None, kubeconfig, partial(unanswered.asking, f"hub {kubeconfig}"))
         try:
             return await read_hub(scenario, hub, names, edited)
         finally:
             await hub.close()
 
-    return asyncio.run(asked())
+    with told(unanswered, READING_HUB):
+        return asyncio.run(asked())
 
 
 def _read(file: str | None, *, of_hub: bool) -> "PolicyScenario":

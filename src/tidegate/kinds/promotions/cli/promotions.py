@@ -104,11 +104,15 @@ async def _listed(
     ports: "PromotionPorts", settings: Settings | None, name: str | None, base: str
 ) -> "PromotionList":
     """The list; without settings no forge is asked."""
+    from tidegate.cli.render.progress import Waiting
     from tidegate.kinds.promotions.app.version_list import list_promotions
 
     forge = None if settings is None else _forge(settings, ports.bundle.url)
     try:
-        return await list_promotions(ports, forge, name, base)
+        with Waiting(
+            "reading versions" if forge is None else "reading versions and merge requests"
+        ):
+            return await list_promotions(ports, forge, name, base)
     finally:
         if forge is not None:
             await forge.close()

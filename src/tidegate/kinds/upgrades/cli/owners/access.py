@@ -11,6 +11,7 @@ from tidegate.cli.setting_options import settings_options
 from tidegate.settings.settings import Merged, Settings
 
 if TYPE_CHECKING:
+    from tidegate.cli.render.progress import Waiting
     from tidegate.kinds.upgrades.app.owners.organisation import DeclaredOrganisation
     from tidegate.kinds.upgrades.core.world import Organisation
     from tidegate.kinds.upgrades.ocm.port import ManagedClusters
@@ -30,6 +31,13 @@ def owner_options(function: Function) -> Function:
     text = "The id of the organisation; that of your token, if left out."
     flagged: Function = settings_options(*SETTINGS)(command)
     return click.option("--org", metavar="ID", help=text)(flagged)
+
+
+def reading() -> "Waiting":
+    """What is shown while OpenShift Cluster Manager takes long to answer."""
+    from tidegate.cli.render.progress import Waiting
+
+    return Waiting("reading OpenShift Cluster Manager")
 
 
 class OwnerAccess:
@@ -56,7 +64,9 @@ class OwnerAccess:
         async with Managers() as managers:
             if is_own(self._settings):
                 manager = managers.of(own_environment(self._settings))
-                yield manager, await token_organisation(manager, self._org)
+                with reading():
+                    own = await token_organisation(manager, self._org)
+                yield manager, own
                 return
             service = service_of(self._settings)
             found = served_organisation(service, self._org)
@@ -70,4 +80,5 @@ class OwnerAccess:
         from tidegate.wiring import clock
 
         async with self.opened() as (manager, org):
-            return await read_organisation(manager, org, clock().now())
+            with reading():
+                return await read_organisation(manager, org, clock().now())

@@ -15,7 +15,7 @@ from tidegate.kinds.upgrades.app.owners.version_gates import (
     read_gates,
     short_name,
 )
-from tidegate.kinds.upgrades.cli.owners.access import OwnerAccess, owner_options
+from tidegate.kinds.upgrades.cli.owners.access import OwnerAccess, owner_options, reading
 from tidegate.kinds.upgrades.cli.owners.label_change import WriteOptions, write_options
 from tidegate.kinds.upgrades.cli.text.label_changes import show_warnings
 from tidegate.kinds.upgrades.cli.text.owned import agreement_lines
@@ -70,7 +70,8 @@ async def _agree(
     options: WriteOptions,
 ) -> GateAgreementReport:
     async with access.opened() as (manager, org):
-        outlook = await read_gates(manager, org, names, clock().now())
+        with reading():
+            outlook = await read_gates(manager, org, names, clock().now())
         prepared = prepare_agreements(outlook, version, gate)
         planned = prepared.report()
         show_warnings(planned.warnings)

@@ -14,7 +14,7 @@ from tidegate.kinds.upgrades.app.owners.version_gates import (
     list_gates,
     read_gates,
 )
-from tidegate.kinds.upgrades.cli.owners.access import OwnerAccess, owner_options
+from tidegate.kinds.upgrades.cli.owners.access import OwnerAccess, owner_options, reading
 from tidegate.kinds.upgrades.cli.owners.label_change import (
     WriteOptions,
     change_labels,
@@ -87,7 +87,8 @@ def get(access: OwnerAccess, names: tuple[str, ...], later_too: bool, output: st
 
 async def _read(access: OwnerAccess, names: tuple[str, ...], later_too: bool) -> VersionGateList:
     async with access.opened() as (manager, org):
-        outlook = await read_gates(manager, org, names, clock().now())
+        with reading():
+            outlook = await read_gates(manager, org, names, clock().now())
     return list_gates(outlook, later_too=later_too)
 
 

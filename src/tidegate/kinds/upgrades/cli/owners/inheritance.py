@@ -16,7 +16,7 @@ from tidegate.kinds.upgrades.app.owners.inheritance import (
     set_inheritance,
 )
 from tidegate.kinds.upgrades.app.owners.organisation import listed_items
-from tidegate.kinds.upgrades.cli.owners.access import OwnerAccess, owner_options
+from tidegate.kinds.upgrades.cli.owners.access import OwnerAccess, owner_options, reading
 from tidegate.kinds.upgrades.cli.owners.label_change import (
     WriteOptions,
     change_labels,
@@ -82,7 +82,8 @@ def get(access: OwnerAccess, output: str) -> None:
 
 async def _read(access: OwnerAccess) -> "Inheritance":
     async with access.opened() as (manager, org):
-        return await read_inheritance_of(manager, org, clock().now())
+        with reading():
+            return await read_inheritance_of(manager, org, clock().now())
 
 
 def sides(function: Function) -> Function:

@@ -12,7 +12,7 @@ from tidegate.cli.main import FAILURE
 from tidegate.cli.output import FORMATS, emit
 from tidegate.cli.prompt import asked_about
 from tidegate.kinds.upgrades.app.owners.changes import prepare_changes, write_changes
-from tidegate.kinds.upgrades.cli.owners.access import OwnerAccess
+from tidegate.kinds.upgrades.cli.owners.access import OwnerAccess, reading
 from tidegate.kinds.upgrades.cli.text.label_changes import (
     changes_summary,
     diff_lines,
@@ -76,7 +76,8 @@ async def _change(
     from tidegate.wiring import clock
 
     async with access.opened() as (manager, org):
-        prepared = await prepare_changes(manager, org, planner, clock().now())
+        with reading():
+            prepared = await prepare_changes(manager, org, planner, clock().now())
         planned = prepared.report(dry_run=options.dry_run)
         show_warnings(planned.warnings, planned.notes)
         if options.output == "table":

@@ -82,10 +82,12 @@ async def _sync(
     settings: Settings, bundled: "Bundled", org: str, allowed: bool, options: WriteOptions
 ) -> "LabelSyncReport":
     from tidegate.kinds.upgrades.app.owners.policy_sync import prepare_sync
+    from tidegate.kinds.upgrades.cli.owners.access import reading
     from tidegate.wiring import clock
 
     async with _opened(settings, bundled, org) as (some, notes):
-        prepared = await prepare_sync(some, clock().now, allow_mass_delete=allowed)
+        with reading():
+            prepared = await prepare_sync(some, clock().now, allow_mass_delete=allowed)
         prepared = msgspec.structs.replace(prepared, notes=notes)
         planned = prepared.report(dry_run=options.dry_run)
         for error in planned.errors:
