@@ -20,12 +20,18 @@ from tidegate.app.partitions.journals import Journals
 from tidegate.cli.main import cli
 from tidegate.engine.brakes.book import BrakeBook
 from tidegate.engine.others import OtherStates
+from tidegate.gates.approval import ApprovalGate
 from tidegate.gates.brakes import Brakes, touches
 from tidegate.gates.hold import Hold
-from tidegate.gates.scope import Scope, kind_of
+from tidegate.gates.scope import EVERYTHING, Scope, kind_of
 from tidegate.journal.chain import JournalEntry, JournalNote
+from tidegate.journal.facts import Bound
 from tidegate.kind_table import rules_of
+from tidegate.model.brake_reasons import BrakeReason
 from tidegate.model.errors import UserError
+from tidegate.model.reason import Gate, Reason
+from tidegate.model.time import Instant
+from tidegate.store.port import Store
 from tidegate.wiring import clock, open_store
 
 ROOT = Path(__file__).parents[2]
@@ -42,6 +48,7 @@ BEFORE = {
 # What a retry says of what cannot be aborted, where nothing failed or nothing was tried.
 UNTRIED = ("nothing of it failed", "nothing of it was tried")
 
+GATE = "change-board"
 SUBSCRIBER = subscriber("prod", "payments")
 
 
@@ -98,6 +105,15 @@ def run(words: list[str], database: Path) -> tuple[int, str]:
     if found.exception is not None and not isinstance(found.exception, SystemExit):
         raise found.exception
     return found.exit_code, found.output
+
+
+def gated(database: Path, partition: str) -> None:
+    """An approval gate covers a partition from here on."""
+    gate = ApprovalGate(name=GATE, scope=EVERYTHING)
+    with closing(open_store(str(database))) as store:
+        *_, last = store.read(partition)
+        bound = Bound(brakes=Brakes(approvals=(gate,)))
+        store.append(partition, [JournalNote(last.at, "tidegate", bound)])
 
 
 def promotion_journal(partition: str, database: Path) -> bytes:
@@ -204,7 +220,7 @@ def test_every_cell_is_true(
         "NAME": subject.partition,
         "GROUP": subject.group,
         "TARGET": subject.target,
-        "GATE": "change-board",
+        "GATE": GATE,
     }
     words = [names.get(word, word) for word in verb.split()]
     if words[0] in ("hold", "freeze", "block", "pin"):
@@ -213,6 +229,9 @@ def test_every_cell_is_true(
         words += ["--from", "2026-12-20T17:00:00Z", "--to", "2027-01-04T08:00:00Z"]
     if words[:2] == ["journal", "compact"] or words[0] == "abort":
         words += ["--yes"]
+    if "--gate" in words:
+        words += ["--yes"]
+        gated(database, subject.partition)
     for before in BEFORE.get(words[0], ()):
         run([names.get(word, word) for word in before.split()], database)
     code, said = run(words, database)
@@ -225,6 +244,45 @@ def test_every_cell_is_true(
     else:
         assert code == 2, said
         assert says.replace("`", "") in said.replace("`", ""), said
+
+
+# Of a namespace nothing is to be done, so that there is nothing to approve.
+@pytest.mark.parametrize("kind", [each for each in SUBJECTS if each != "namespaces"])
+def test_an_approval_opens_its_gate_for_what_waits_there(
+    kind: str, journals: dict[str, bytes], tmp_path: Path
+) -> None:
+    """Of every kind: what `approve` records is what the gate asks for."""
+    partition, database = SUBJECTS[kind].partition, tmp_path / "journal.db"
+    database.write_bytes(journals[kind])
+    gated(database, partition)
+    run(["retry", partition, "--yes"], database)
+    with closing(open_store(str(database))) as store:
+        before = said_at_gate(store, partition)
+    assert before == {BrakeReason.QuorumMissing}
+    code, said = run(["approve", partition, "--gate", GATE, "--yes"], database)
+    assert code == 0, said
+    with closing(open_store(str(database))) as store:
+        assert said_at_gate(store, partition) == {BrakeReason.QuorumReached}
+
+
+def said_at_gate(store: Store, partition: str) -> set[Reason]:
+    """What the approval gate says of the targets of a partition now, what comes next first."""
+    # A pipeline is played in a time to come.
+    *_, last = store.read(partition)
+    now = Instant(max(clock().now(), last.at + 1))
+    one = Journals(store, rules_of, now).read(partition)
+    assert one is not None
+    brakes = BrakeBook(store).seen(partition, one.rules.under_way(one.state), now)
+    world = one.rules.world(one.state, brakes, now, OtherStates(store).of(one.rules))
+    plan = one.rules.decide(world, now)
+    view = one.rules.view(partition, one.state, world, plan, now)
+    return {
+        each.reason
+        for row in view.targets
+        for option in row.options[:1]
+        for each in option.verdicts
+        if each.gate is Gate.APPROVAL and each.facts[0] == GATE
+    }
 
 
 @pytest.mark.parametrize("kind", SUBJECTS)

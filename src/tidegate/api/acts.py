@@ -44,6 +44,8 @@ class AnswerBody(RouteBody, frozen=True):
     groups: tuple[str, ...] = ()
     # Approval gates.
     gates: tuple[str, ...] = ()
+    # At a gate over upgrades: which version, if several wait.
+    version: str = ""
 
 
 class ApproveBody(AnswerBody, frozen=True):
@@ -115,6 +117,7 @@ def approve(act: RouteAct[ApproveBody]) -> PreparedAct:
             verb=Verb.APPROVE,
             groups=body.groups,
             gates=body.gates,
+            version=body.version,
             standing=body.standing,
             expires_at=_ahead("expires", body.expires, act.journals.now),
             reason=body.reason,
@@ -233,7 +236,13 @@ def lifter(brake: BrakeWord) -> Callable[[RouteAct[RouteBody]], PreparedAct]:
 
 
 def _answer(verb: Verb, body: AnswerBody) -> OperatorRequest:
-    return OperatorRequest(verb=verb, groups=body.groups, gates=body.gates, reason=body.reason)
+    return OperatorRequest(
+        verb=verb,
+        groups=body.groups,
+        gates=body.gates,
+        version=body.version,
+        reason=body.reason,
+    )
 
 
 _ANSWERS = (Verb.APPROVE, Verb.REJECT, Verb.REVOKE)

@@ -32,6 +32,8 @@ class OperatorRequest(msgspec.Struct, frozen=True, kw_only=True):
     groups: tuple[str, ...] = ()
     # Approval gates, beside groups.
     gates: tuple[str, ...] = ()
+    # Of an answer at a gate, where targets have versions of their own: which; empty: the only one.
+    version: str = ""
     # An approval for every revision to come, not only for this one.
     standing: bool = False
     expires_at: Instant | None = None
@@ -78,7 +80,7 @@ def prepare(
     one = journals.find(name)
     view = one.view
     _check(asked, view, one)
-    version = view.version if asked.verb in _ANSWERS and not asked.standing else None
+    version = answer_version(asked, view)
     aborts = asked.verb is Verb.ABORT
     fact = Asked(
         v=NAMES_REVISION if aborts else 1,
@@ -120,6 +122,25 @@ def record(journals: Journals, prepared: Prepared, actor: str) -> AskReport:
     note = JournalNote(journals.now, actor, prepared.fact)
     journals.store.append(prepared.partition, [note])
     return prepared.report
+
+
+def answer_version(asked: OperatorRequest, view: PartitionView) -> str | None:
+    """What an answer is for; None: every revision, or one without a name."""
+    if asked.verb not in _ANSWERS or asked.standing:
+        return None
+    if view.gate_versions is None or not asked.gates:
+        if asked.version not in ("", view.version):
+            remedy = f"leave it out: the answer is for {view.version or 'what goes out'}"
+            raise UserError((Problem("--version", f'"{asked.version}" does not go out', remedy),))
+        return view.version
+    if asked.version:
+        return asked.version
+    found = sorted({one for gate in asked.gates for one in view.gate_versions.get(gate, ())})
+    if len(found) == 1:
+        return found[0]
+    gates = ", ".join(asked.gates)
+    what = f"{', '.join(found)} wait at {gates}" if found else f"no version waits at {gates}"
+    raise UserError((Problem(view.partition, what, "name the version you mean: --version"),))
 
 
 def _check(asked: OperatorRequest, view: PartitionView, one: Decision) -> None:

@@ -36,11 +36,15 @@ def _about(command: Any) -> Any:
     """The options that say what an answer is about."""
 
     @functools.wraps(command)
-    def with_about(groups: tuple[str, ...], gates: tuple[str, ...], **rest: Any) -> Any:
-        return command(
-            request=OperatorRequest(verb=Verb.APPROVE, groups=groups, gates=gates), **rest
-        )
+    def with_about(
+        groups: tuple[str, ...], gates: tuple[str, ...], version: str, **rest: Any
+    ) -> Any:
+        asked = OperatorRequest(verb=Verb.APPROVE, groups=groups, gates=gates, version=version)
+        return command(request=asked, **rest)
 
+    with_about = click.option(
+        "--version", default="", help="At a gate over upgrades: which version, if several wait."
+    )(with_about)
     with_about = click.option("--gate", "gates", multiple=True, help="An approval gate.")(
         with_about
     )
@@ -53,6 +57,7 @@ def _about(command: Any) -> Any:
     tidegate approve simulated/demo --group prod --reason "stage looks good"
     tidegate approve simulated/demo --group prod --standing
     tidegate approve simulated/demo --gate change-board --expires 2h
+    tidegate approve upgrades/prod/o-payments --gate change-board --version 4.16.5
     """,
 )
 @click.argument("name")

@@ -5,6 +5,7 @@ API read nothing else. Rows are values, not text: the command line lays them out
 """
 
 from collections import Counter
+from collections.abc import Mapping
 
 import msgspec
 
@@ -112,6 +113,9 @@ class PartitionView(msgspec.Struct, frozen=True, kw_only=True):
     version: str | None = None
     # The approval gates over it.
     gates: tuple[str, ...] = ()
+    # Where targets have versions of their own: those that are next, by the gate that asks for an
+    # approval of each; None: all get `version`.
+    gate_versions: Mapping[str, tuple[str, ...]] | None = None
     # Places of budgets and mutexes that are taken with what starts now.
     claims: tuple[Claim, ...] = ()
     # Whether more targets failed than are allowed.

@@ -8,12 +8,13 @@ Worked example, quorum 2: ada approves, ada approves again, bob approves r1 → 
 approves r2 → 2 of 2; eve rejects r2 → stopped; eve approves r2 → 3 of 2.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
 from tidegate.gates.scope import Scope
 from tidegate.model.brake_reasons import BrakeReason
+from tidegate.model.reason import Gate, Outcome
 from tidegate.model.time import Instant
 from tidegate.model.verdict import Verdict, verdict
 
@@ -44,6 +45,21 @@ class ApprovalGate(msgspec.Struct, frozen=True, kw_only=True):
     # Whether the author of the change may approve it.
     by_author: bool = True
     responses: tuple[Response, ...] = ()
+
+
+def missing_approvals(every: Iterable[Sequence[Verdict]]) -> tuple[str, ...]:
+    """The approval gates that are shut in some of these verdicts, by name."""
+    said = {id(verdicts): verdicts for verdicts in every}  # many targets share theirs
+    return tuple(
+        sorted(
+            {
+                str(each.facts[0])
+                for verdicts in said.values()
+                for each in verdicts
+                if each.gate is Gate.APPROVAL and each.outcome is not Outcome.PASS
+            }
+        )
+    )
 
 
 def approval_verdicts(

@@ -152,6 +152,8 @@ class ServiceAnswers:
             body["groups"] = asked.groups
         if asked.gates:
             body["gates"] = asked.gates
+        if asked.version:
+            body["version"] = asked.version
         if asked.verb is Verb.APPROVE:
             body["standing"] = asked.standing
             if asked.expires_at is not None:

@@ -26,6 +26,7 @@ from tidegate.engine.plain.state import (
 from tidegate.explain.notice import DueNotices, Notice, NoticeKind
 from tidegate.explain.table import first_shut
 from tidegate.explain.view import Needs, OptionRow, PartitionView, TargetRow
+from tidegate.gates.approval import missing_approvals
 from tidegate.gates.ask import Ask, Purpose, say, shut_now
 from tidegate.gates.brakes import Brakes, Coverages
 from tidegate.journal.chain import JournalEntry
@@ -44,8 +45,6 @@ from tidegate.journal.verdict_marks import VerdictMark, marks_of
 from tidegate.model.json_text import decode_json
 from tidegate.model.plan import Option, Plan
 from tidegate.model.progress_reasons import ProgressReason
-from tidegate.model.reason import Gate
-from tidegate.model.reason import Outcome as GateOutcome
 from tidegate.model.time import Duration, Instant
 from tidegate.model.verdict import Verdict, all_pass, verdict
 
@@ -268,7 +267,7 @@ class PlainRules(Rules[S, PlainWorld, Plan], Generic[S]):
             now=now,
             headline=" · ".join((summary, *counts)),
             targets=rows,
-            needs=Needs(approvals=_approvals(plan)),
+            needs=Needs(approvals=missing_approvals(each.verdicts for each in plan.options)),
             recheck_at=plan.recheck_at,
             paused=state.paused,
             gates=tuple(each.name for each in world.brakes.approvals),
@@ -349,13 +348,3 @@ def _row(name: str, options: list[Option], pending: bool) -> TargetRow:
             for each in options
         ),
     )
-
-
-def _approvals(plan: Plan) -> tuple[str, ...]:
-    found = {
-        str(each.facts[0])
-        for option in plan.options
-        for each in option.verdicts
-        if each.gate is Gate.APPROVAL and each.outcome is not GateOutcome.PASS
-    }
-    return tuple(sorted(found))

@@ -4,12 +4,12 @@ from collections import Counter
 
 from tidegate.explain.table import first_shut
 from tidegate.explain.view import Needs, OptionRow, PartitionView, TargetRow
+from tidegate.gates.approval import missing_approvals
 from tidegate.kinds.integrations.core.objects.decide import ObjectWorld, version_of
 from tidegate.kinds.integrations.core.objects.stand import ObjectStand
 from tidegate.kinds.integrations.core.reasons import ObjectReason
 from tidegate.kinds.integrations.core.workloads.change import ObjectAction
 from tidegate.model.plan import Option, Plan
-from tidegate.model.reason import Gate, Outcome
 from tidegate.model.time import Instant
 from tidegate.model.verdict import all_pass
 
@@ -43,12 +43,6 @@ def namespace_view(
     summary = _summary(world, rows)
     counts = Counter(each.state for each in rows)
     words = [f"{count} {word.lower()}" for word, count in sorted(counts.items())]
-    missing = {
-        str(each.facts[0])
-        for option in plan.options
-        for each in option.verdicts
-        if each.gate is Gate.APPROVAL and each.outcome is not Outcome.PASS
-    }
     return PartitionView(
         partition=partition,
         summary=summary,
@@ -56,7 +50,7 @@ def namespace_view(
         headline=" · ".join((summary, *words, *problems)),
         targets=rows,
         needs=Needs(
-            approvals=tuple(sorted(missing)),
+            approvals=missing_approvals(each.verdicts for each in plan.options),
             failures=tuple(each.name for each in rows if _needs_a_person(each)),
         ),
         recheck_at=plan.recheck_at,

@@ -1,13 +1,14 @@
 """A promotion as rows: what every command and the API show of its plan."""
 
 from tidegate.explain.view import Needs, OptionRow, PartitionView, TargetRow
+from tidegate.gates.approval import missing_approvals
 from tidegate.git.history import SHORT
 from tidegate.kinds.promotions.core.decide import PromotionDecision
 from tidegate.kinds.promotions.core.reasons import PromotionReason
 from tidegate.kinds.promotions.core.world import PromotionWorld
 from tidegate.model.plan import Option
 from tidegate.model.progress_reasons import ProgressReason
-from tidegate.model.reason import Gate, Outcome, Reason
+from tidegate.model.reason import Outcome, Reason
 from tidegate.model.time import Instant
 from tidegate.model.verdict import Verdict, all_pass
 
@@ -40,7 +41,9 @@ def promotion_view(
         revision=world.version[:SHORT],
         headline=_headline(world, rows),
         targets=rows,
-        needs=Needs(approvals=_approvals(decision), failures=failed),
+        needs=Needs(
+            approvals=missing_approvals(each.verdicts for each in decision.options), failures=failed
+        ),
         recheck_at=decision.recheck_at,
         paused=world.paused,
         origin=world.promotion.where,
@@ -105,16 +108,3 @@ def _headline(world: PromotionWorld, rows: tuple[TargetRow, ...]) -> str:
     counts = [f"{states.count(word)} {word.lower()}" for word in dict.fromkeys(sorted(states))]
     stopped = ["Aborted"] if world.aborted else ["Paused"] if world.paused else []
     return " · ".join([*stopped, f"{world.promotion.name} {world.version[:SHORT]}", *counts])
-
-
-def _approvals(decision: PromotionDecision) -> tuple[str, ...]:
-    return tuple(
-        sorted(
-            {
-                str(each.facts[0])
-                for option in decision.options
-                for each in option.verdicts
-                if each.gate is Gate.APPROVAL and each.outcome is not Outcome.PASS
-            }
-        )
-    )

@@ -1,6 +1,9 @@
 """An organisation as rows: what every command and the API show of its plan."""
 
+from collections.abc import Iterable
+
 from tidegate.explain.view import Needs, OptionRow, PartitionView, TargetRow
+from tidegate.gates.approval import missing_approvals
 from tidegate.kinds.upgrades.core.explain.phase import UpgradePhase, phase_of
 from tidegate.kinds.upgrades.core.explain.summary import ClusterSummary, cluster_summaries
 from tidegate.kinds.upgrades.core.journal.made import OrganisationPlan
@@ -8,7 +11,6 @@ from tidegate.kinds.upgrades.core.rules.fleet import brake_labels
 from tidegate.kinds.upgrades.core.rules.progress import can_be_taken_back
 from tidegate.kinds.upgrades.core.step import UpgradeStep
 from tidegate.model.plan import Option
-from tidegate.model.reason import Gate, Outcome
 from tidegate.model.time import Instant
 from tidegate.model.verdict import all_pass
 
@@ -44,10 +46,15 @@ def organisation_view(
         now=now,
         headline=_headline(rows, paused),
         targets=rows,
-        needs=Needs(approvals=_approvals(made), failures=failed, mistakes=wrong),
+        needs=Needs(
+            approvals=missing_approvals(each.verdicts for each in made.plan.options),
+            failures=failed,
+            mistakes=wrong,
+        ),
         recheck_at=recheck_at,
         paused=paused,
         gates=tuple(each.name for each in made.world.brakes.approvals),
+        gate_versions=_gate_versions(found),
         breached=bool(failed),
     )
 
@@ -105,15 +112,11 @@ def _option(option: Option) -> OptionRow:
     )
 
 
-def _approvals(made: OrganisationPlan) -> tuple[str, ...]:
-    said = {id(option.verdicts): option.verdicts for option in made.plan.options}
-    return tuple(
-        sorted(
-            {
-                str(each.facts[0])
-                for verdicts in said.values()
-                for each in verdicts
-                if each.gate is Gate.APPROVAL and each.outcome is not Outcome.PASS
-            }
-        )
-    )
+def _gate_versions(found: Iterable[ClusterSummary]) -> dict[str, tuple[str, ...]]:
+    """The versions that clusters go to next, by the gate that asks for an approval of each."""
+    versions: dict[str, set[str]] = {}
+    for each in found:
+        revision = each.chief.change.revision
+        for gate in missing_approvals([each.chief.verdicts]) if revision else ():
+            versions.setdefault(gate, set()).add(revision or "")
+    return {gate: tuple(sorted(some)) for gate, some in versions.items()}

@@ -3,6 +3,7 @@
 from collections import Counter
 
 from tidegate.explain.view import Needs, OptionRow, PartitionView, TargetRow
+from tidegate.gates.approval import missing_approvals
 from tidegate.kinds.promotions.core.channels.gates import short
 from tidegate.kinds.promotions.core.channels.journal.state import PipelineKnown
 from tidegate.kinds.promotions.core.channels.journal.world import trust_gate
@@ -13,7 +14,7 @@ from tidegate.kinds.promotions.core.explain.view import first_shut, summary_of
 from tidegate.kinds.promotions.core.requests.reasons import RequestReason
 from tidegate.model.plan import Option
 from tidegate.model.progress_reasons import ProgressReason
-from tidegate.model.reason import Gate, Outcome, Reason
+from tidegate.model.reason import Reason
 from tidegate.model.time import Instant
 from tidegate.model.verdict import all_pass
 
@@ -99,14 +100,8 @@ def _headline(world: PipelineWorld, rows: tuple[TargetRow, ...]) -> str:
 
 def _approvals(plan: PipelinePlan) -> tuple[str, ...]:
     """Gates that ask for an approval of something that waits for it."""
-    found = {
-        str(each.facts[0])
-        for option in plan.options
-        if state_word(option) != "Done"
-        for each in option.verdicts
-        if each.gate is Gate.APPROVAL and each.outcome is not Outcome.PASS
-    }
-    return tuple(sorted(found))
+    waiting = (each for each in plan.options if state_word(each) != "Done")
+    return missing_approvals(each.verdicts for each in waiting)
 
 
 def _trust(world: ChannelWorld, versions: list[str]) -> tuple[str, ...]:
