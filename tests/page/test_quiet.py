@@ -69,14 +69,75 @@ def test_why_comes_before_its_date(visit: Callable[..., Visitor]) -> None:
     assert len(kept) == 1
 
 
-def test_a_first_click_asks_about_the_cell_under_it(visit: Callable[..., Visitor]) -> None:
+# What each of these tests is for, taken out of the script: it must be noticed.
+SCROLLS = (' && canvas.matches(":focus-visible")', "")
+ANSWERS = ("if (mine !== asking) return;", "")
+DATES = ("if (mine === asking) morph", "morph")
+
+
+def planted(one: Visitor, fault: tuple[str, str] | None) -> None:
+    """Load the page again with a fault in its script; None: as it is."""
+
+    def broken(route: Route) -> None:
+        answer = route.fetch()
+        assert fault is not None
+        assert fault[0] in answer.text()
+        route.fulfill(response=answer, body=answer.text().replace(*fault))
+
+    if fault is not None:
+        one.page.route("**/static/page.js*", broken)
+        one.page.reload()
+    until(lambda: one.page.get_attribute("#map", "data-drawn") == "10", "ten cells are drawn")
+
+
+def settle(one: Visitor) -> None:
+    """Wait until the script did what was due: two frames, and what follows them."""
+    frame = "new Promise((done) => requestAnimationFrame(() => setTimeout(done)))"
+    one.page.evaluate(f"{frame}.then(() => {frame})")
+
+
+@pytest.mark.parametrize("fault", [None, SCROLLS], ids=["as-it-is", "planted"])
+def test_a_first_click_asks_about_the_cell_under_it(
+    visit: Callable[..., Visitor], fault: tuple[str, str] | None
+) -> None:
     """A click moves the cursor there; it does not first scroll to where a keyboard would begin."""
     one = visit(viewport={"width": 390, "height": 400})
-    until(lambda: one.page.get_attribute("#map", "data-drawn") == "10", "ten cells are drawn")
+    planted(one, fault)
     top = "document.querySelector('#map').getBoundingClientRect()"
     one.page.evaluate(f"scrollBy(0, {top}.top)")
     box = one.page.evaluate(f"{top}.toJSON()")
+    asked: list[str] = []
+    one.page.on("request", lambda request: asked.append(request.url))
     one.page.mouse.click(box["x"] + 8 + 2 * (5 * 18 + 16), box["y"] + 50)
-    one.page.wait_for_selector("#panel h2")
-    assert one.said("#panel h2") == "prod-1"
-    assert "target=prod-1" in one.page.url
+    settle(one)
+    assert any("/why/" in each and "target=prod-1" in each for each in asked) is (fault is None)
+    if fault is None:
+        one.page.wait_for_selector("#panel h2")
+        assert one.said("#panel h2") == "prod-1"
+        assert "target=prod-1" in one.page.url
+
+
+@pytest.mark.parametrize("later, fault", [(True, ANSWERS), (False, DATES)], ids=["why", "date"])
+@pytest.mark.parametrize("is_planted", [False, True], ids=["as-it-is", "planted"])
+def test_a_late_answer_is_put_into_no_other_panel(
+    visit: Callable[..., Visitor], later: bool, fault: tuple[str, str], is_planted: bool
+) -> None:
+    """Neither why of a target that was clicked before, nor its date."""
+    one = visit()
+    planted(one, fault if is_planted else None)
+    kept: list[Route] = []
+
+    def hold(route: Route) -> None:
+        asked = route.request.url
+        late = "target=dev-1" in asked and ("dates=later" in asked) is later
+        kept.append(route) if late else route.continue_()
+
+    one.page.route("**/why/**", hold)
+    one.page.click("#map", position={"x": 8, "y": 50})
+    until(lambda: one.said("#map-help") and kept, "dev-1 is asked for")
+    one.page.click("#map", position={"x": 8 + 2 * (5 * 18 + 16), "y": 50})
+    until(lambda: one.said("#panel h2") == "prod-1", "prod-1 is shown")
+    with one.page.expect_event("requestfinished", lambda each: each == kept[0].request):
+        kept[0].continue_()
+    settle(one)
+    assert one.said("#panel h2") == ("dev-1" if is_planted else "prod-1")

@@ -9,6 +9,9 @@ import pytest
 
 from tests.fixtures.journals import reading
 from tests.page.stage import PageService, journal_of
+from tidegate.app.documents import TargetDates
+from tidegate.model.time import parse_instant
+from tidegate.page.rollout_view import RolloutEnd, rollout_end
 
 ROLLOUT = "simulated/demo"
 MANUAL = {
@@ -67,6 +70,35 @@ def test_a_target_that_is_done_has_no_cross(failing: PageService) -> None:
     assert ("✗" not in done, "g-stop" not in done, "g-settled" in done) == (True, True, True)
     failed = reader.get(f"/why/{ROLLOUT}?target=prod-2").text
     assert ("✗" in failed, "g-stop" in failed) == (True, True)
+
+
+NOW = parse_instant("2026-01-05T10:00:00Z")
+SOON, LATE = "2026-01-05T11:00:00Z", "2026-01-06T11:00:00Z"
+
+
+def _dates(done: str = "", held: str = "", not_before: str = "") -> TargetDates:
+    return TargetDates("t", "g", None, done or None, (), held or None, not_before or None)
+
+
+@pytest.mark.parametrize(
+    "items, end",
+    [
+        ([], RolloutEnd()),
+        ([_dates(SOON), _dates(LATE)], RolloutEnd(LATE)),
+        # What was done before is no date to come.
+        ([_dates("2026-01-05T09:00:00Z")], RolloutEnd()),
+        ([_dates(held="failed"), _dates(held="")], RolloutEnd("", undated=2, reason="failed")),
+        # What failed does not hide when the others are done.
+        ([_dates(SOON), _dates(held="failed")], RolloutEnd(SOON, undated=1, reason="failed")),
+        # The rules were run ahead for a while only: that moment is not the end.
+        ([_dates(SOON), _dates(not_before=LATE)], RolloutEnd(LATE, at_least=True)),
+    ],
+)
+def test_the_end_of_a_rollout_is_that_of_its_targets(
+    items: list[TargetDates], end: RolloutEnd
+) -> None:
+    """A date that is not the end says so."""
+    assert rollout_end(items, NOW) == end
 
 
 def test_approvals_are_asked_for_in_the_order_of_groups(tmp_path: Path) -> None:

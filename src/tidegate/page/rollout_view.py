@@ -1,7 +1,7 @@
 """One rollout: what may be done to it, its gauges, its groups as lanes, and its last day."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from urllib.parse import urlencode
 
 import msgspec
@@ -49,6 +49,18 @@ class RolloutLane(GroupLane, frozen=True):
     offers: tuple[ActButton, ...]
 
 
+class RolloutEnd(msgspec.Struct, frozen=True):
+    """When a rollout is done, as far as it is known."""
+
+    # When the last of those with a date is done; empty: none has one.
+    at: str = ""
+    # Whether the rules were not run to the end: it is not before that moment.
+    at_least: bool = False
+    # How many have no date, and why.
+    undated: int = 0
+    reason: str = ""
+
+
 class RolloutGauges(msgspec.Struct, frozen=True):
     """A rollout in a few numbers: those of the fleet's legend, so that both say the same."""
 
@@ -57,10 +69,7 @@ class RolloutGauges(msgspec.Struct, frozen=True):
     breached: bool
     # By how targets are drawn: those that are always shown, and others that there are.
     looks: dict[str, int]
-    # When the last of those with a date is done, how many have none, and why.
-    end: str
-    undated: int
-    end_reason: str
+    end: RolloutEnd
 
 
 class RolloutPage(msgspec.Struct, frozen=True):
@@ -139,21 +148,28 @@ def _urgency(row: TargetRow) -> int:
 def _gauges(journals: Journals, one: Decision, block: FleetBlock) -> RolloutGauges:
     counts, few = block.counts, block.size <= DATED_MAX
     found = dates_of(journals, one, DatePace(brief=True)) if few else None
-    end, reason = "", "" if few else WORDS["ask_when"].format(name=one.partition)
-    undated = list[TargetDates]()
-    if isinstance(found, RolloutDates) and found.items:
-        undated = [each for each in found.items if each.done_at is None]
-        reason = next((each.held_by for each in undated if each.held_by), "") or ""
-        to_come = [each.done_at for each in found.items if each.done_at is not None]
-        end = max((each for each in to_come if parse_instant(each) > one.now), default="")
+    end = RolloutEnd(reason="" if few else WORDS["ask_when"].format(name=one.partition))
+    if isinstance(found, RolloutDates):
+        end = rollout_end(found.items, one.now)
     return RolloutGauges(
         done=counts["done"],
         counted=block.size - counts["ignored"],
         breached=one.view.breached,
         looks={name: n for name, n in counts.items() if name in _GAUGED or (n and name != "done")},
         end=end,
+    )
+
+
+def rollout_end(items: Sequence[TargetDates], now: Instant) -> RolloutEnd:
+    """The end by the dates of targets: some that failed do not hide when the others are done."""
+    later = [each.not_before for each in items if each.not_before is not None]
+    undated = [each for each in items if each.done_at is None and each.not_before is None]
+    dates = [*later, *(each.done_at for each in items if each.done_at is not None)]
+    return RolloutEnd(
+        at=max((each for each in dates if parse_instant(each) > now), default=""),
+        at_least=bool(later),
         undated=len(undated),
-        end_reason=reason,
+        reason=next((each.held_by for each in undated if each.held_by), ""),
     )
 
 

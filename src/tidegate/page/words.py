@@ -98,6 +98,7 @@ WORDS = {
     "failed": "failed",
     "end": "end",
     "no_date": "no date",
+    "not_before": "not before",
     "undated": "without a date",
     "ask_when": "`tidegate when {name}` says it",
     "over_budget": "more than is allowed",

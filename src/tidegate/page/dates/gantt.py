@@ -16,7 +16,7 @@ WIDTH, LEFT, HIGH, TOP = 1000, 220, 18, 26
 _TICKS = 5
 # The picture is at least this long, so that its dates differ.
 LEAST = 3600 * SECOND
-# What is written behind each date of the axis.
+# What is written behind the first date of the axis: behind each, they would touch.
 _ZONE = " UTC"
 # Longer names are cut in the picture; the table has them whole.
 _NAME_MAX = 30
@@ -87,7 +87,8 @@ def gantt_picture(
     first = 5 if format_second(now)[:4] == format_second(now + whole)[:4] else 0
     for number in range(_TICKS):
         moment = now + whole * number // (_TICKS - 1)
-        x, word = across(moment), format_second(moment)[first:16].replace("T", " ") + _ZONE
+        x, word = across(moment), format_second(moment)[first:16].replace("T", " ")
+        word += "" if number else _ZONE
         anchor = "end" if number == _TICKS - 1 else "start"
         body.append(f'<text class="tick" x="{x}" y="14" text-anchor="{anchor}">{word}</text>')
         body.append(f'<path class="line" d="M{x} 18V{high}"/>')

@@ -259,16 +259,20 @@
     setTimeout(() => kept.remove(), UNDO_MS);
   }
   // Why comes first: dates take the rules some tenths of a second, and are put in when they are there.
+  // The last click is the one that is answered, in whatever order answers arrive.
+  let asking = 0;
   async function openWhy(url, focus) {
-    put(panel, await part(`${url}&dates=later`));
+    const mine = ++asking, found = await part(`${url}&dates=later`);
+    if (mine !== asking) return;
+    put(panel, found);
     const shown = $(".why", panel);
     if (focus) $("#why-title", panel)?.focus();
     keep({ rollout: shown?.dataset.rollout || "", target: shown?.dataset.target || "" });
     if (!shown || !("later" in shown.dataset)) return;
     const text = await part(url);
-    if ($(".why", panel) === shown) morph(panel, document.createRange().createContextualFragment(text), true);
+    if (mine === asking) morph(panel, document.createRange().createContextualFragment(text), true);
   }
-  function closeWhy() { panel.replaceChildren(); keep({ rollout: "", target: "" }); (map ? map.canvas : $("#main")).focus(); }
+  function closeWhy() { asking += 1; panel.replaceChildren(); keep({ rollout: "", target: "" }); (map ? map.canvas : $("#main")).focus(); }
   document.addEventListener("keydown", (event) => { if (event.key === "Escape" && panel?.hasChildNodes() && !sheet.open) closeWhy(); });
   function keep(values) {
     if (location.pathname !== "/") return;
