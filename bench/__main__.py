@@ -1,74 +1,22 @@
 """`make bench`: every section in turn, tables to stdout, progress to stderr, always exit code 0.
 
 A timing is never an assertion: a goal that is missed is a word in a table. What must hold on every
-machine belongs into the tests.
+machine belongs into the tests. Each section has a process of its own, so that none pays for what
+another left in memory, and a figure is the same whether its section runs alone or not.
 """
 
 import argparse
-import gc
 import os
 import platform
-import sys
-from collections.abc import Callable, Mapping
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
 
 import msgspec
 
-from bench import (
-    against_compat,
-    against_peer,
-    bundle,
-    channels,
-    command,
-    commit,
-    estate,
-    forecast,
-    journal,
-    kube,
-    load,
-    ocm,
-    page,
-    placement,
-    policies,
-    promotion,
-    replicas,
-    restart,
-    rollout,
-    service,
-    upgrades,
-)
 from bench.fleet import LEGEND
+from bench.sections import FULL, QUICK, SECTIONS, measured, say
 from bench.table import Report
-from bench.timing import Effort
-
-SECTIONS: Mapping[str, Callable[[Effort, Callable[[str], None]], Report]] = {
-    "rollout": rollout.run,
-    "peer": against_peer.run,
-    "compat": against_compat.run,
-    "placement": placement.run,
-    "journal": journal.run,
-    "restart": restart.run,
-    "kube": kube.run,
-    "policies": policies.run,
-    "load": load.run,
-    "replicas": replicas.run,
-    "service": service.run,
-    "page": page.run,
-    "ocm": ocm.run,
-    "bundle": bundle.run,
-    "estate": estate.run,
-    "commit": commit.run,
-    "promotion": promotion.run,
-    "channels": channels.run,
-    "upgrades": upgrades.run,
-    "forecast": forecast.run,
-    "lines": command.run_lines,
-    "startup": command.run_startup,
-}
-
-FULL = Effort((1_000, 10_000, 100_000), patience_s=0.1, lines=10_000, startups=20, peer=True)
-QUICK = Effort((1_000, 10_000), patience_s=0.02, lines=3_000, startups=5, peer=False)
-SMOKE = Effort((100,), patience_s=0.0, lines=100, startups=1, peer=False, smoke=True)
 
 
 def main() -> None:
@@ -76,14 +24,12 @@ def main() -> None:
     options = _options()
     effort = QUICK if options.quick else FULL
     names = options.only or list(SECTIONS)
-    # Imported modules are never garbage; collecting them would only slow the rounds.
-    gc.collect()
-    gc.freeze()
     print(f"{_machine()}\n\n{LEGEND}")
     found: dict[str, Report] = {}
     for name in names:
-        found[name] = SECTIONS[name](effort, _say)
-        _say("")
+        with ProcessPoolExecutor(1, get_context("spawn")) as alone:
+            found[name] = alone.submit(measured, name, effort).result()
+        say("")
         for table in found[name].tables:
             print(f"\n{table}", flush=True)
     if options.json:
@@ -108,14 +54,6 @@ def _machine() -> str:
     """What a reader needs to judge absolute figures; no more of the machine is shown."""
     python = f"{platform.python_implementation()} {platform.python_version()}"
     return f"{python}, {platform.system()} {platform.machine()}, {os.cpu_count()} cores"
-
-
-def _say(what: str) -> None:
-    """Progress: one line that is overwritten on a terminal, a line each elsewhere."""
-    if sys.stderr.isatty():
-        print(f"\r\x1b[K{what}", end="", file=sys.stderr, flush=True)
-    elif what:
-        print(what, file=sys.stderr)
 
 
 if __name__ == "__main__":

@@ -6,8 +6,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from bench.__main__ import SECTIONS, SMOKE
 from bench.hub_agents import policy_status, work_status
+from bench.sections import SECTIONS, SMOKE
 from tests.forked import Forked
 from tests.policies import body, spec, template
 from tests.real import needed
