@@ -13,8 +13,9 @@ import pytest
 
 ADA = ("Ada", "ada@example.com")
 BOB = ("Bob", "bob@example.com")
-# Nothing is cleaned up behind a test: git would start a process for it after every commit.
-_SETTINGS = ("-c", "init.defaultBranch=main", "-c", "maintenance.auto=false", "-c", "gc.auto=0")
+# Instead of those of the user who runs the tests.
+GIT_SETTINGS = str(Path(__file__).parent / "fixtures" / "gitconfig")
+_SETTINGS = ("-c", "init.defaultBranch=main")
 # No repository has the sample hooks of git: they would be most of its files.
 _BARE = "--template="
 
@@ -22,7 +23,7 @@ _BARE = "--template="
 @pytest.fixture
 def no_git_settings(monkeypatch: pytest.MonkeyPatch) -> None:
     """Settings of the user who runs the tests do not count."""
-    monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", GIT_SETTINGS)
 
 
 def git(
@@ -35,7 +36,7 @@ def git(
         env |= {f"GIT_{role}_DATE": at} if at else {}
     done = subprocess.run(
         ["git", "-C", str(folder), *_SETTINGS, *arguments],
-        env={**env, "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"},
+        env={**env, "GIT_CONFIG_GLOBAL": GIT_SETTINGS, "GIT_CONFIG_NOSYSTEM": "1"},
         input=given.encode(),
         capture_output=True,
         check=False,

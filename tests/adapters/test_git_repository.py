@@ -1,6 +1,5 @@
 """A repository through git: read without a checkout, changed by one commit, never overwritten."""
 
-import os
 import shutil
 import stat
 import subprocess
@@ -8,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.git_repos import ADA, BOB, clone, commit, git, push_change, remote
+from tests.git_repos import ADA, BOB, GIT_SETTINGS, clone, commit, git, push_change, remote
 from tests.patience import is_gone, until
 from tidegate.git.client.address import cleaned
 from tidegate.git.client.kept import (
@@ -39,7 +38,7 @@ BRANCH = "tidegate/promote-x"
 @pytest.fixture(autouse=True)
 def nobody(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Settings of the user who runs the tests do not count."""
-    monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", GIT_SETTINGS)
     monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
     monkeypatch.setenv("HOME", str(tmp_path))
     for role in ("AUTHOR", "COMMITTER"):

@@ -13,7 +13,7 @@ from click.testing import CliRunner, Result
 
 from tests.folders import Folder
 from tests.forked import TIDEGATE, Forked
-from tests.git_repos import BOB, clone, commit, git, remote
+from tests.git_repos import BOB, GIT_SETTINGS, clone, commit, git, remote
 from tidegate.cli.main import cli
 from tidegate.model.errors import TidegateError
 
@@ -259,7 +259,7 @@ def test_a_pin_is_offered_on_whatever_was_merged_meanwhile(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One commit with one file on the newest of the branch; once more finds it; then Git has it."""
-    monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", GIT_SETTINGS)
     files = {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*.yml")}
     bare = remote(tmp_path, {f"data/{name}": each for name, each in files.items()})
     mine = clone(bare, tmp_path / "mine")

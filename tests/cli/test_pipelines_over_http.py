@@ -1,6 +1,5 @@
 """A pipeline from the command line to a forge over HTTP, with real git on the way."""
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,6 +9,7 @@ from tests.cli.test_pipelines import Play
 from tests.forge.bare import git
 from tests.forge.server import ForgeServer, forge_beside
 from tests.forge.world import TOKEN
+from tests.git_repos import GIT_SETTINGS
 from tests.pipelined import PROD, SAAS
 from tidegate.kinds.promotions.core.requests.data_block import read_block
 
@@ -46,7 +46,7 @@ def test_a_version_reaches_production_through_a_merge_request(
     kind: str, server: ForgeServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Offered once under its labels, checked, merged by a person, and done."""
-    monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", GIT_SETTINGS)
     play = hosted_play(tmp_path / "play", server, kind)
     play.deployed(play.new)
     for _ in range(2):

@@ -1,6 +1,5 @@
 """How far a change goes is said by flags; what was done, and what to do next, in a few lines."""
 
-import os
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
@@ -10,7 +9,7 @@ import click
 import pytest
 from click.testing import CliRunner, Result
 
-from tests.git_repos import clone, commit, git, push_change, remote
+from tests.git_repos import GIT_SETTINGS, clone, commit, git, push_change, remote
 from tidegate.cli.merge_requests.proposal_options import (
     FORGE_SETTINGS,
     Proposing,
@@ -37,7 +36,7 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def bare(template: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """What the forge has."""
-    monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", GIT_SETTINGS)
     return Path(shutil.copytree(template, tmp_path / "remote.git"))
 
 

@@ -1,7 +1,6 @@
 """A change is offered once: an interrupted, late or second run completes the same one."""
 
 import asyncio
-import os
 import shutil
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -10,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.git_repos import BOB, clone, commit, git, push_change, remote, tip
+from tests.git_repos import BOB, GIT_SETTINGS, clone, commit, git, push_change, remote, tip
 from tidegate.forge.client.local import LocalForge
 from tidegate.forge.port import MergeRequest, Proposal, RequestState
 from tidegate.git.client.repository import open_repository
@@ -79,7 +78,7 @@ class Site:
 @pytest.fixture
 def site(template: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Site:
     """Where settings of the user who runs the tests do not count."""
-    monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", GIT_SETTINGS)
     return Site(template, tmp_path)
 
 

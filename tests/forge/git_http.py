@@ -10,6 +10,7 @@ from aiohttp import web
 
 from tests.forge.bare import git
 from tests.forge.world import World
+from tests.git_repos import GIT_SETTINGS
 
 
 def password_of(request: web.Request) -> str:
@@ -45,7 +46,7 @@ async def answer_git(world: World, request: web.Request) -> web.Response:
         "GIT_PROTOCOL": request.headers.get("Git-Protocol", ""),
         "REMOTE_USER": user.login,
         "REMOTE_ADDR": "127.0.0.1",
-        "GIT_CONFIG_GLOBAL": os.devnull,
+        "GIT_CONFIG_GLOBAL": GIT_SETTINGS,
     }
     process = await asyncio.create_subprocess_exec(
         _program(),

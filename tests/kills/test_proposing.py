@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from tests.forked import Forked
-from tests.git_repos import BOB, clone, git, remote, write
+from tests.git_repos import BOB, GIT_SETTINGS, clone, git, remote, write
 from tests.kills.proposing import BRANCH, FILE, REFUSED, TITLE
 from tests.patience import PATIENCE_S
 from tests.sim import sized
@@ -35,7 +35,7 @@ class Proposer:
             [sys.executable, "-m", "tests.kills.proposing", str(bare), str(folder)],
             cwd=ROOT,
             stdout=subprocess.PIPE,
-            env={**os.environ, "GIT_CONFIG_GLOBAL": os.devnull},
+            env={**os.environ, "GIT_CONFIG_GLOBAL": GIT_SETTINGS},
             text=True,
         )
         assert self._process.stdout is not None

@@ -1,6 +1,5 @@
 """Promotions end to end on a real Gitea: batches, halves, people, and waves through Git."""
 
-import os
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
@@ -10,7 +9,7 @@ from tests.bundles import MemoryTree, read_uncached
 from tests.engine.test_git_waves import FILE, RULES
 from tests.engine.test_pipeline_requests import said
 from tests.forge.world import JANE
-from tests.git_repos import clone, git
+from tests.git_repos import GIT_SETTINGS, clone, git
 from tests.real.gitea import GiteaProject
 from tests.requested import NAMES, Artifact, PipelineWorker, bundle_files, file_of, held_by
 from tests.staged import Declared
@@ -33,7 +32,7 @@ PlayGitea = Callable[[Callable[[GiteaProject], Awaitable[None]]], None]
 @pytest.fixture(autouse=True)
 def no_settings(monkeypatch: pytest.MonkeyPatch) -> None:
     """Settings of the user who runs the tests do not count."""
-    monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", GIT_SETTINGS)
 
 
 def cloned(project: GiteaProject, folder: Path) -> Path:
