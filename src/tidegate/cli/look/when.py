@@ -33,7 +33,7 @@ from tidegate.kinds.upgrades.cli.source.names import fleet_of
 from tidegate.kinds.upgrades.cli.text.answer import finish
 from tidegate.kinds.upgrades.cli.when import print_forecast
 from tidegate.model.document import Document
-from tidegate.model.time import SECOND, format_second, parse_duration, parse_instant
+from tidegate.model.time import format_age, format_second, parse_duration, parse_instant
 from tidegate.settings.settings import Merged
 
 
@@ -144,8 +144,8 @@ def _print(dates: RolloutDates) -> None:
     tell_trouble(dates.worker)
     if dates.worker is not None and dates.worker.leader and dates.worker.acts is False:
         click.echo("its worker only observes: nothing starts until one acts", err=True)
-    takes = parse_duration(dates.apply_time) // SECOND
-    click.echo(f"a change takes {takes} s ({dates.apply_time_from})", err=True)
+    takes = format_age(parse_duration(dates.apply_time))
+    click.echo(f"a change takes {takes} ({dates.apply_time_from})", err=True)
     head = ("GROUP", "TARGET", "STARTS", "DONE", "DEPENDS ON")
     for line in layout(head, [_row(each) for each in dates.items], terminal_width()):
         click.echo(line)

@@ -43,6 +43,7 @@ from tidegate.engine.watchdog import Watchdog
 from tidegate.engine.worker import Worker
 from tidegate.explain.notice import NoticeKind
 from tidegate.kind_table import start_kinds
+from tidegate.model.errors import UserError
 from tidegate.model.time import SECOND
 from tidegate.settings.picture_key import picture_links
 from tidegate.settings.setting_reader import split_address
@@ -272,8 +273,8 @@ async def _serve(
     try:
         await _together(worker, answers, stop_answering, observer)
     except Exception as error:
-        msg = "a bug ends this process; nothing moves until it is started again"
-        log.say("error", msg, what="crash", error=repr(error))
+        what, why, said = ending_words(error)
+        log.say("error", f"{why}; nothing moves until it is started again", what=what, error=said)
         raise
     finally:
         looking.cancel()
@@ -281,6 +282,13 @@ async def _serve(
         for one in kinds:
             await one.close()
     log.say("info", "stopped", what="stopped")
+
+
+def ending_words(error: Exception) -> tuple[str, str, str]:
+    """What an error that ends the process is called in the log, why it ends, and the error."""
+    if isinstance(error, UserError):
+        return "setting", "what this process was given cannot be used", str(error)
+    return "crash", "a bug ends this process", repr(error)
 
 
 async def _tell_found(worker: Worker, settings: Settings, log: Log) -> None:
