@@ -338,7 +338,8 @@ def named_targets(journals: Journals, names: Collection[str]) -> tuple[Reached, 
 
     That is so where none is named, as by a selector, and where one is named that is not there.
     """
-    every = [row for one in journals.all() for row in targets_of(one) if row.target in names]
+    found = (one for one in journals.all() if not one.names.isdisjoint(names))
+    every = [row for one in found for row in targets_of(one) if row.target in names]
     known = {row.target for row in every}
     return tuple(every) if names and known.issuperset(names) else None
 

@@ -212,14 +212,39 @@ def touches(
     `names`: those of all targets of a rollout; None: they are not known. What is shared, asked of
     people or of evidence, or skips gates, may say something of every rollout.
     """
+    changed = changed_brakes(before, after)
+    return changed is not None and may_concern(changed, kind, names, labels)
+
+
+def changed_brakes(before: Brakes, after: Brakes) -> Brakes | None:
+    """The brakes that are in one of both only; None: both are the same."""
     changed: dict[str, Any] = {
         field: _changed(getattr(before, field), getattr(after, field)) for field in KEPT
     }
-    if not any(changed.values()):
-        return False
-    if names is None or any(some for field, some in changed.items() if field not in _HOLDING):
+    return Brakes(**changed) if any(changed.values()) else None
+
+
+def may_concern(
+    changed: Brakes, kind: KindOfChange | None, names: Iterable[str] | None, labels: Labels
+) -> bool:
+    """Whether brakes that changed may say something of one of these targets, as `touches` has it.
+
+    Apart from it, since what changed is the same for a thousand rollouts.
+    """
+    if names is None or any(getattr(changed, each) for each in KEPT if each not in _HOLDING):
         return True
-    return concerning(Brakes(**changed, kind=kind), names, labels) is not None
+    named = named_only(changed)
+    if named is not None and named.isdisjoint(names):
+        return False
+    return concerning(msgspec.structs.replace(changed, kind=kind), names, labels) is not None
+
+
+def named_only(brakes: Brakes) -> frozenset[str] | None:
+    """The only targets that these brakes may cover; None: one of them covers not only by name."""
+    scopes = [each.scope for field in LISTS for each in getattr(brakes, field)]
+    if any(each.targets is None for each in scopes):
+        return None
+    return frozenset(name for each in scopes for name in each.targets)
 
 
 def _changed(before: tuple[Any, ...], after: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -80,8 +80,8 @@ def brake_report(journals: Journals, checked: CheckedBrake, covered: Sequence[st
     request, now = checked.request, journals.now
     spans = spans_ahead(checked.brakes, now)
     first = spans[0] if spans else None
-    led = [each for each in journals.workers() if each.leader is not None]
-    binds = tuple(each for each in led if each.partition in covered)
+    leaders = journals.leaders()
+    binds = tuple(journals.attendance(each).worker for each in covered if each in leaders)
     return BrakeReport(
         brake=request.brake,
         name=request.name,
@@ -95,7 +95,7 @@ def brake_report(journals: Journals, checked: CheckedBrake, covered: Sequence[st
         else FreezeSpan(starts_at=format_instant(first.start), ends_at=format_instant(first.end)),
         covers=len(covered),
         binds=binds,
-        others=len({each.leader for each in led} - {each.leader for each in binds}),
+        others=len({*leaders.values()} - {each.leader for each in binds}),
     )
 
 

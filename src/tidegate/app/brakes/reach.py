@@ -8,7 +8,7 @@ from tidegate.app.partitions.decision import Decision
 from tidegate.app.partitions.journals import Journals
 from tidegate.explain.view import TargetRow
 from tidegate.gates.block import is_like
-from tidegate.gates.brakes import Brakes, Coverages
+from tidegate.gates.brakes import Brakes, Coverages, named_only
 from tidegate.gates.freeze import Span
 from tidegate.gates.scope import kind_of
 from tidegate.journal.brake_state import FIELDS
@@ -107,6 +107,9 @@ def reach_of(
 
 def covered_rows(one: Decision, field: str, brakes: Brakes) -> list[TargetRow]:
     """The targets of a partition that a brake covers, or may cover."""
+    named = named_only(brakes)
+    if named is not None and named.isdisjoint(one.names):
+        return []
     brakes = msgspec.structs.replace(brakes, kind=kind_of(one.partition))
     coverages = Coverages(brakes, one.rules.labels(one.state))
     return [
@@ -116,7 +119,7 @@ def covered_rows(one: Decision, field: str, brakes: Brakes) -> list[TargetRow]:
     ]
 
 
-def _reach(one: Decision, field: str, brakes: Brakes) -> tuple[PartitionReach, set[str]]:
+def _reach(one: Decision, field: str, brakes: Brakes) -> tuple[PartitionReach, frozenset[str]]:
     view, covered = one.view, covered_rows(one, field, brakes)
     waiting = tuple(row.name for row in covered if row.waits)
     moving = tuple(row.name for row in covered if not row.waits and row.state == "Updating")
@@ -131,7 +134,7 @@ def _reach(one: Decision, field: str, brakes: Brakes) -> tuple[PartitionReach, s
             sorted(row.name for row in covered if _is_blocked(row.withdrawable, brakes))
         ),
     )
-    return reach, {row.name for row in view.targets}
+    return reach, one.names
 
 
 def _is_blocked(revision: str, brakes: Brakes) -> bool:

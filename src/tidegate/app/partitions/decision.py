@@ -46,7 +46,7 @@ class Decision:
         if "view" in made:
             kept["view"] = msgspec.structs.replace(self.view, now=now)
         moves = worker.moves == self.worker.moves
-        same = ("names", "rows", "reached", *(("counts", "holds") if moves else ()))
+        same = ("names", "named", "rows", "reached", *(("counts", "holds") if moves else ()))
         kept.update({name: made[name] for name in same if name in made})
         if "cells" in made and moves:
             kept["cells"] = msgspec.structs.replace(self.cells, at=format_instant(now))
@@ -61,6 +61,12 @@ class Decision:
     def names(self) -> frozenset[str]:
         """Its targets by name, gathered once."""
         return frozenset(each.name for each in self.view.targets)
+
+    @cached_property
+    def named(self) -> frozenset[str] | None:
+        """All names by which brakes may choose its targets; None: they are not known."""
+        found = self.rules.named(self.state)
+        return None if found is None else frozenset(found)
 
     @cached_property
     def rows(self) -> dict[str, str]:

@@ -108,6 +108,11 @@ class Journals:
         """The worker of every partition there is."""
         return tuple(self.attendance(each).worker for each in self.names())
 
+    def leaders(self) -> dict[str, str]:
+        """The worker of every partition that is led."""
+        running = {each: one for each, one in self.leases.items() if one.runs(self.now)}
+        return {each: running[each].lease.holder for each in self.names() if each in running}
+
     @property
     def unseen(self) -> tuple[PartitionWorker, ...]:
         """Partitions of which nothing is known: no worker sees them, or they cannot be folded."""

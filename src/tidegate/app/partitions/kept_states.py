@@ -16,7 +16,7 @@ from tidegate.engine.brakes.book import BrakeBook
 from tidegate.engine.kind import Rules
 from tidegate.engine.others import OtherStates
 from tidegate.engine.past.states import PastStates
-from tidegate.gates.brakes import Brakes, touches
+from tidegate.gates.brakes import Brakes, changed_brakes, may_concern
 from tidegate.gates.scope import kind_of
 from tidegate.journal.chain import Break
 from tidegate.model.errors import TidegateError
@@ -73,6 +73,8 @@ class KeptStates:
         self.listed_at = Instant(0)
         self._decided: dict[str, KeptDecision] = {}
         self._made: dict[str, tuple[Decision, object]] = {}
+        # The brakes of now, and what is different in each of those before them.
+        self._compared: tuple[Brakes, dict[int, tuple[Brakes, Brakes | None]]] | None = None
         self._store = store
         # Chains that were verified, by the end they had.
         self._verified: dict[str, tuple[Head, Break | None]] = {}
@@ -119,10 +121,27 @@ class KeptStates:
             return None
         if known.brakes is brakes:
             return known
-        if known.found is None or _is_touched(known.found, known.brakes, brakes):
+        if known.found is None or self._is_touched(known.found, known.brakes, brakes):
             return None
         known = self._decided[partition] = replace(known, brakes=brakes)
         return known
+
+    def _is_touched(self, one: Decision, before: Brakes, after: Brakes) -> bool:
+        """Whether brakes that were set or lifted since may say something of its targets."""
+        changed = self._difference(before, after)
+        if changed is None:
+            return False
+        return may_concern(changed, kind_of(one.partition), one.named, one.rules.labels(one.state))
+
+    def _difference(self, before: Brakes, after: Brakes) -> Brakes | None:
+        """What is in one of both only, worked out once for all partitions decided under both."""
+        if self._compared is None or self._compared[0] is not after:
+            self._compared = (after, {})
+        known = self._compared[1]
+        if id(before) not in known:
+            # It is kept beside the result, so that no other has its identity meanwhile.
+            known[id(before)] = (before, changed_brakes(before, after))
+        return known[id(before)][1]
 
     def once(self, one: Decision, make: Callable[[], T]) -> T:
         """What is made of a decision, and is the same for all that ask for it."""
@@ -132,9 +151,3 @@ class KeptStates:
         fresh = make()
         self._made[one.partition] = (one, fresh)
         return fresh
-
-
-def _is_touched(one: Decision, before: Brakes, after: Brakes) -> bool:
-    """Whether brakes that were set or lifted since may say something of its targets."""
-    names = one.rules.named(one.state)
-    return touches(before, after, kind_of(one.partition), names, one.rules.labels(one.state))

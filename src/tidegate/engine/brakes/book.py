@@ -74,9 +74,13 @@ class BrakeBook:
     def supposing(self, facts: Iterable[Fact], at: Instant, actor: str) -> "BrakeBook":
         """A book of its own, as it would be with more facts in the journal."""
         found = BrakeBook(self._store, self._sources)
-        state = found.state()
+        with self._lock:
+            self._catch_up()
+            found._state = BrakeState(on=dict(self._state.on), lifted=set(self._state.lifted))
+            found._seq, found._hash = self._seq, self._hash
+            found._verified, found._broken = self._verified, self._broken
         for fact in facts:
-            fold_brake(state, at, fact, actor)
+            fold_brake(found._state, at, fact, actor)
         return found
 
     def read(self, now: Instant) -> Brakes:
