@@ -3,6 +3,7 @@
 What it grants is in test_chart_rights.py, what it alerts about in test_chart_alerts.py.
 """
 
+import json
 import shutil
 from pathlib import Path
 from typing import Any
@@ -168,6 +169,40 @@ def test_on_postgresql_each_kind_has_its_own_processes_and_account() -> None:
         assert ("fleet" in settings) == (kind == "integrations")
         assert ("hub" in settings) == (kind == "policies")
     assert {each["kind"] for each in documents if "roleRef" in each} == {"RoleBinding"}
+
+
+def spread(*words: str) -> Any:
+    """How the pods of a kind are spread on PostgreSQL."""
+    found = rendered(*values_of("postgresql.yaml"), *words)
+    return [
+        each["spec"]["template"]["spec"].get("topologySpreadConstraints")
+        for each in found
+        if each["kind"] == "Deployment"
+    ]
+
+
+def test_several_replicas_are_spread_over_nodes_and_zones() -> None:
+    """By the labels of their own pods, and never so that one is not run at all."""
+    documents = rendered(*values_of("postgresql.yaml"), "--set", "replicas=2")
+    deployments = [each for each in documents if each["kind"] == "Deployment"]
+    assert deployments
+    for each in deployments:
+        found = each["spec"]["template"]["spec"]["topologySpreadConstraints"]
+        keys = ["kubernetes.io/hostname", "topology.kubernetes.io/zone"]
+        assert [one["topologyKey"] for one in found] == keys
+        assert {one["whenUnsatisfiable"] for one in found} == {"ScheduleAnyway"}
+        assert all(one["labelSelector"] == each["spec"]["selector"] for one in found)
+
+
+def test_how_replicas_are_spread_is_a_value() -> None:
+    """One replica is not spread; `[]` spreads none, and constraints are taken as they are."""
+    mine = {"maxSkew": 2, "topologyKey": "rack", "whenUnsatisfiable": "DoNotSchedule"}
+    written = "topologySpreadConstraints=" + json.dumps([mine])
+    assert set(map(str, spread("--set", "replicas=1"))) == {"None"}
+    assert set(
+        map(str, spread("--set", "replicas=2", "--set-json", "topologySpreadConstraints=[]"))
+    ) == {"None"}
+    assert all(each == [mine] for each in spread("--set", "replicas=2", "--set-json", written))
 
 
 def test_every_setting_of_the_chart_is_one_of_the_program(tmp_path: Path) -> None:
