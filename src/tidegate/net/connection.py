@@ -6,13 +6,26 @@ import aiohttp
 
 # What a person can do about a server that is not reached.
 _REACH = "check its address, the network (VPN, proxy) and whether it is up"
-_TRUST = "check its certificate-authority, and the time on this machine"
+# And about one that is not trusted: the variable is OpenSSL's, and counts for every server.
+_TRUST = (
+    "name a file with the certificate of its authority, as in `SSL_CERT_FILE=ca.pem tidegate …`,"
+    " or set the clock of this machine right"
+)
+# The same, where a kubeconfig says which authority is trusted.
+KUBECONFIG_TRUST = (
+    "name its authority in the kubeconfig,"
+    " `kubectl config set-cluster NAME --certificate-authority=ca.pem`,"
+    " or set the clock of this machine right"
+)
 
 
-def connection_words(error: Exception) -> str:
-    """What is wrong, in the words of the system, and what to try."""
+def connection_words(error: Exception, trust: str = _TRUST) -> str:
+    """What is wrong, in the words of the system, and what to try.
+
+    `trust`: what to do about a certificate that is not trusted.
+    """
     if isinstance(error, aiohttp.ClientConnectorCertificateError):
-        return f"its certificate is not one we trust: {error.certificate_error}; {_TRUST}"
+        return f"its certificate is not one we trust: {error.certificate_error}; {trust}"
     if isinstance(error, aiohttp.ClientConnectorError):
         where = f"{error.host}:{error.port}"
         return f"cannot be reached at {where}: {_cause(error.os_error)}; {_REACH}"

@@ -25,7 +25,7 @@ from tidegate.kubernetes.client.answers import error_of, read_status
 from tidegate.kubernetes.client.login import ClusterLogin
 from tidegate.model.errors import OutsideError
 from tidegate.model.problem import shorten
-from tidegate.net.connection import connection_words
+from tidegate.net.connection import KUBECONFIG_TRUST, connection_words
 from tidegate.net.http_request import PASSING
 from tidegate.net.retry import retry_context
 
@@ -184,7 +184,7 @@ class ApiServer:
         except TimeoutError:
             raise OutsideError(f"{where}: it fell silent") from None
         except (aiohttp.ClientError, OSError) as error:
-            raise OutsideError(f"{where}: {connection_words(error)}") from None
+            raise OutsideError(f"{where}: {connection_words(error, KUBECONFIG_TRUST)}") from None
 
     async def close(self) -> None:
         """Close the connections."""
@@ -249,7 +249,7 @@ class ApiServer:
             raise _PassingError(f"no answer in {limits.timeout_s:g} s") from None
         except (aiohttp.ClientError, OSError) as error:
             unsent = isinstance(error, aiohttp.ClientConnectorError)
-            raise _PassingError(connection_words(error), unsent=unsent) from None
+            raise _PassingError(connection_words(error, KUBECONFIG_TRUST), unsent=unsent) from None
         return self._judge(answer, response.headers.get("Retry-After"))
 
     def _judge(self, answer: ServerAnswer, retry_after: str | None) -> ServerAnswer:
