@@ -17,7 +17,7 @@ from tests.patience import PATIENCE_S
 from tidegate.access.policy_doc import AccessPolicy
 from tidegate.access.roles import Role
 from tidegate.api.dispatch import Api
-from tidegate.api.live_journals import LiveJournals
+from tidegate.api.live.live_journals import LiveJournals
 from tidegate.api.login.login import Login
 from tidegate.api.route import BASE
 from tidegate.api.route_table import ACTS, QUESTIONS

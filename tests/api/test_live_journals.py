@@ -10,8 +10,8 @@ import pytest
 
 from tests.api.stage import PARTITION, copied, rollout_journal
 from tests.engine.stage import VirtualClock
-from tidegate.api.live_journals import LiveJournals
-from tidegate.api.refresh import Refresh
+from tidegate.api.live.live_journals import LiveJournals
+from tidegate.api.live.refresh import Refresh
 from tidegate.app.partitions.decision import Decision
 from tidegate.app.partitions.journals import Journals
 from tidegate.journal.brake_state import PARTITION as BRAKES
@@ -43,11 +43,11 @@ class CountingRules(RolloutRules):
 class LiveStage:
     """Live journals over an archive, under a clock that is moved by hand."""
 
-    def __init__(self, archive: Archive) -> None:
+    def __init__(self, archive: Archive, *, follows: bool = False) -> None:
         self.archive = archive
         self.clock = VirtualClock(SystemClock().now())
         self.rules = CountingRules()
-        self.live = LiveJournals(archive, lambda _: self.rules, self.clock)
+        self.live = LiveJournals(archive, lambda _: self.rules, self.clock, follows=follows)
 
     def led(self) -> None:
         """A worker looks at the rollout, at this moment."""
@@ -79,10 +79,12 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return rollout_journal(tmp_path_factory.mktemp("live"))
 
 
-@pytest.fixture
-def stage(kept: Path, tmp_path: Path) -> Iterator[LiveStage]:
+@pytest.fixture(params=[False, True], ids=["read", "followed"])
+def stage(kept: Path, tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[LiveStage]:
     with closing(open_store(str(copied(kept, tmp_path)))) as archive:
-        yield LiveStage(archive)
+        found = LiveStage(archive, follows=request.param)
+        yield found
+        found.live.close()
 
 
 def test_what_nothing_moves_is_decided_once(stage: LiveStage) -> None:

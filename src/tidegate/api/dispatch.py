@@ -13,7 +13,8 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from tidegate.access.roles import Caller, Right, refusal
-from tidegate.api.live_journals import LiveJournals
+from tidegate.api.live.live_journals import LiveJournals
+from tidegate.api.live.refresh import Refresh
 from tidegate.api.login.browser import BrowserLogin
 from tidegate.api.login.login import Login
 from tidegate.api.openapi import openapi
@@ -26,7 +27,6 @@ from tidegate.api.problem import (
     problem_of,
 )
 from tidegate.api.recorder import RecordedAnswer, Recorder, SeenPlans, encoded, seen_by
-from tidegate.api.refresh import Refresh
 from tidegate.api.route import (
     BASE,
     ActRoute,
@@ -135,7 +135,7 @@ class Api:
                 caller = await self._allowed(request, question.right, "read")
                 query = _query(request, question.query)
                 name = request.path_params.get("name", "")
-                turn = asyncio.to_thread if _is_long(question, query) else self._live.turn
+                turn = asyncio.to_thread if _is_long(question, query) else self._live.turn_seen
                 found = await turn(self._answered, request, question, caller, name, query)
                 self._refresh.begin()
                 return found
@@ -177,7 +177,7 @@ class Api:
         try:
             caller = await self._allowed(request, Right.VIEW, "read")
             name = request.path_params["name"]
-            found = await self._live.turn(
+            found = await self._live.turn_seen(
                 self._live.ask, lambda journals: seen_by(caller, journals).find(name).partition
             )
 
@@ -219,7 +219,9 @@ class Api:
                     raise bad_request(f"is longer than {KEY_MAX} characters", "Idempotency-Key")
                 name = request.path_params.get("name", "")
                 if dry:
-                    done = await self._live.turn(self._recorder.dry_run, route, caller, name, body)
+                    done = await self._live.turn_seen(
+                        self._recorder.dry_run, route, caller, name, body
+                    )
                 else:
                     match = request.headers.get("if-match", "")
                     done = await self._recorder.record(

@@ -9,14 +9,16 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from hashlib import sha256
 from threading import Lock
+from weakref import WeakKeyDictionary
 
 import msgspec
 
 from tidegate.access.four_eyes import four_eyes_refusal
 from tidegate.access.roles import Caller, refusal
 from tidegate.access.tokens import PARTITION as ACCESS
-from tidegate.api.live_journals import LiveJournals
+from tidegate.api.live.live_journals import LiveJournals
 from tidegate.api.problem import RequestError, forbidden, plan_moved, plan_needed
+from tidegate.api.request_keys import RequestKeys
 from tidegate.api.route import ActRoute, PreparedAct, RouteAct, RouteBody
 from tidegate.app.partitions.journals import Journals
 from tidegate.app.partitions.lookup import called
@@ -24,7 +26,6 @@ from tidegate.app.partitions.plan_tag import difference, tag_of
 from tidegate.journal.brake_state import PARTITION as BRAKES
 from tidegate.journal.chain import JournalNote
 from tidegate.journal.facts import Requested
-from tidegate.journal.selection import EntryFilter
 from tidegate.model.document import Document
 from tidegate.model.errors import StaleError, TidegateError
 from tidegate.store.port import Head
@@ -110,6 +111,10 @@ class Recorder:
     def __init__(self, live: LiveJournals, seen: SeenPlans) -> None:
         self._live = live
         self._seen = seen
+        self._keys = RequestKeys(live.seen)
+        self._queues: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock] = (
+            WeakKeyDictionary()
+        )
 
     def dry_run(
         self, route: ActRoute, caller: Caller, name: str, body: RouteBody
@@ -124,23 +129,28 @@ class Recorder:
     ) -> RecordedAnswer:
         """Carry an act out; RequestError 412 if the plan it names is no more."""
         asked = _AskedAct(route, caller, name, body, match, key)
-        for _ in range(ATTEMPTS):
-            ready = await self._live.turn(self._ready, asked)
-            if isinstance(ready, RecordedAnswer):
-                return ready
-            # No reader waits for the disk meanwhile.
-            if ready is not None and await asyncio.to_thread(self._append, ready):
-                await self._live.turn(self._live.forget, ready.prepared.partition)
-                return RecordedAnswer(ready.answer, ready.tag)
+        # One after the other: of those prepared on the same end of a chain, one would be written.
+        async with self._queue():
+            for _ in range(ATTEMPTS):
+                ready = await self._live.turn_seen(self._ready, asked)
+                if isinstance(ready, RecordedAnswer):
+                    return ready
+                # No reader waits for the disk meanwhile.
+                if ready is not None and await asyncio.to_thread(self._append, ready):
+                    await self._live.turn_seen(self._live.forget, ready.prepared.partition)
+                    return RecordedAnswer(ready.answer, ready.tag)
+                await self._live.looked()
         raise StaleError(f"{route.verb} {name}: it is written to all the time; ask again")
+
+    def _queue(self) -> asyncio.Lock:
+        """Where the writes of this event loop queue."""
+        return self._queues.setdefault(asyncio.get_running_loop(), asyncio.Lock())
 
     def _append(self, ready: _ReadyAct) -> bool:
         """Write an act down; whether its chain still ended where it was prepared."""
         prepared = ready.prepared
         try:
-            self._live.archive.append(
-                prepared.partition, ready.notes, after=ready.head, frees=prepared.places
-            )
+            self._live.append(prepared.partition, ready.notes, ready.head, prepared.places)
         except StaleError:
             return False
         return True
@@ -154,7 +164,6 @@ class Recorder:
         self, asked: _AskedAct, journals: Journals, heads: Mapping[str, int]
     ) -> "RecordedAnswer | _ReadyAct | None":
         route, caller, key = asked.route, asked.caller, asked.key
-        archive = self._live.archive
         try:
             prepared = self._prepared(asked, journals)
         except TidegateError:
@@ -162,7 +171,7 @@ class Recorder:
             if known := self._answered_before(asked, journals):
                 return RecordedAnswer(known, "", repeated=True)
             raise
-        head = archive.head(prepared.partition)
+        head = self._live.seen.head(prepared.partition)
         if head.seq != heads.get(prepared.partition, 0):
             return None  # it may have been decided without the last entry
         tag = self._seen.keep(prepared.rows)
@@ -214,17 +223,13 @@ class Recorder:
     def _repeated(self, partition: str, asked: _AskedAct) -> bytes:
         """What was answered to this key; empty: it is new."""
         key = asked.key
-        if not key:
+        fact = self._keys.find(partition, asked.caller.actor, key) if key else None
+        if fact is None:
             return b""
-        wanted = EntryFilter(kinds=("requested",), actor=asked.caller.actor)
-        for entry in self._live.archive.find(partition, wanted):
-            fact = entry.fact()
-            if isinstance(fact, Requested) and fact.key == key:
-                if fact.digest != asked.digest:
-                    detail = f"Idempotency-Key {key} was used for another request: {fact.act}"
-                    raise RequestError(422, "key-used", "The key is used", detail)
-                return bytes(fact.answer) + b"\n"
-        return b""
+        if fact.digest != asked.digest:
+            detail = f"Idempotency-Key {key} was used for another request: {fact.act}"
+            raise RequestError(422, "key-used", "The key is used", detail)
+        return bytes(fact.answer) + b"\n"
 
 
 def seen_by(caller: Caller, journals: Journals) -> Journals:

@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.types import Receive, Scope, Send
 
 from tidegate.access.roles import Caller
-from tidegate.api.live_journals import LiveJournals
+from tidegate.api.live.live_journals import LiveJournals
 from tidegate.api.problem import RequestError, bad_request
 from tidegate.app.journal.entries import entry_row
 from tidegate.journal.brake_state import PARTITION as BRAKES
@@ -104,7 +104,7 @@ class Feed:
 
     def _looked(self) -> tuple[dict[str, int], frozenset[str]]:
         """The ends of all journals, and the partitions that a worker leads."""
-        archive, now = self._live.archive, self._live.now
+        archive, now = self._live.seen, self._live.now
         led = (name for name, each in archive.leases().items() if each.runs(now))
         return archive.heads(), frozenset(led)
 
@@ -168,7 +168,7 @@ class Streams:
 
     def __init__(self, live: LiveJournals) -> None:
         self._live = live
-        self._archive = live.archive
+        self._archive = live.seen
         self.feed = Feed(live)
 
     async def entries(
@@ -179,7 +179,7 @@ class Streams:
         RequestError 410 if entries behind that number were compacted away.
         """
         last = _last_id(request)
-        base, head = await self._live.turn(self._ends, partition)
+        base, head = await self._live.turn_seen(self._ends, partition)
         if last is not None and last < base:
             detail = f"entries up to {base} of {partition} were compacted: read it anew"
             raise RequestError(410, "compacted", "The entries are gone", detail)
@@ -195,10 +195,10 @@ class Streams:
             seq = head if last is None else last
             yield b": open\n\n"
             while not self.feed.closed:
-                part = await self._live.turn(self._behind, partition, seq)
+                part = await self._live.turn_seen(self._behind, partition, seq)
                 if part:
                     seq = part[-1].seq
-                    shown = await self._live.turn(_entry_events, partition, part, shows)
+                    shown = await self._live.turn_seen(_entry_events, partition, part, shows)
                     if shown:
                         yield shown
                 if len(part) < CHUNK and await _beat(wakes):
@@ -233,7 +233,7 @@ class Streams:
                     for name, seq in taken
                     if name == BRAKES
                     or caller.sees_all_of(name)
-                    or await self._live.turn(exists, name)
+                    or await self._live.turn_seen(exists, name)
                 ]
                 if shown:
                     yield b"".join(shown)

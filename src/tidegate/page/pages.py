@@ -11,7 +11,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from tidegate.access.roles import Caller, Right, refusal
-from tidegate.api.live_journals import LiveJournals
+from tidegate.api.live.live_journals import LiveJournals
 from tidegate.api.login.browser import form_values
 from tidegate.api.login.login import Login
 from tidegate.api.problem import forbidden, problem_of
@@ -135,7 +135,7 @@ class ServicePages:
                 return await asyncio.to_thread(self._asked_then, caller, text, ask)
             if long:
                 return await asyncio.to_thread(lambda: ask(self._live.fresh()))
-            return await self._live.turn(self._live.ask, ask)
+            return await self._live.turn_seen(self._live.ask, ask)
 
         return self._caught(answer)
 
@@ -294,16 +294,16 @@ class ServicePages:
         caller, verb = await self._reader(request), self._verb(request)
         sent = parse_qs(request.url.query, keep_blank_values=True)
         name = request.path_params.get("name", "")
-        return await self._live.turn(self._shown_sheet, request, caller, verb, name, sent)
+        return await self._live.turn_seen(self._shown_sheet, request, caller, verb, name, sent)
 
     async def _confirm(self, request: Request) -> Response:
         caller, verb = await self._reader(request), self._verb(request)
         sent = await form_values(request)
         name = request.path_params.get("name", "")
         if "look" in sent:
-            return await self._live.turn(self._shown_sheet, request, caller, verb, name, sent)
+            return await self._live.turn_seen(self._shown_sheet, request, caller, verb, name, sent)
         done = await self._sheets.confirm(verb, name, sent, caller, self._live.now)
-        return await self._live.turn(self._told, request, caller, done)
+        return await self._live.turn_seen(self._told, request, caller, done)
 
     def _verb(self, request: Request) -> str:
         verb: str = request.path_params["verb"]

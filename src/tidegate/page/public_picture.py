@@ -9,7 +9,7 @@ from threading import Lock
 
 from msgspec.structs import replace
 
-from tidegate.api.live_journals import LiveJournals
+from tidegate.api.live.live_journals import LiveJournals
 from tidegate.app.partitions.decision import Decision
 from tidegate.app.past.journals import past_moment
 from tidegate.model.counted import counted

@@ -4,14 +4,38 @@ An archive is a store that can also be maintained. Pieces are what it is made of
 a chain, its entries, the next chain, and in the end the claims.
 """
 
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Protocol
 
+import msgspec
+
 from tidegate.journal.chain import JournalEntry
+from tidegate.journal.lease import KeptLease
 from tidegate.journal.pieces import Chain, Piece
 from tidegate.journal.selection import EntryFilter
-from tidegate.store.port import Store, Tell
+from tidegate.store.port import Store, TakenPlace, Tell
+
+# Entries of one chain in one look; of one that grew by more, none are.
+LOOK_ENTRIES_MAX = 512
+
+
+class SeenPartition(msgspec.Struct, frozen=True):
+    """A partition at one moment."""
+
+    chain: Chain
+    record: KeptLease
+
+
+class JournalSight(msgspec.Struct, frozen=True):
+    """A journal at one moment, as far as one look goes."""
+
+    # All there are, those with a lease and no entry among them, in order of names.
+    partitions: dict[str, SeenPartition]
+    # What was asked for: the entries behind a number, up to the present end of the chain.
+    entries: dict[str, list[JournalEntry]]
+    # None: they were not asked for.
+    claims: list[TakenPlace] | None = None
 
 
 class Archive(Store, Protocol):
@@ -19,6 +43,13 @@ class Archive(Store, Protocol):
 
     def chains(self) -> list[Chain]:
         """Every chain from its first kept entry to its last, by name."""
+        ...
+
+    def look(self, after: Mapping[str, int], *, claims: bool = False) -> JournalSight:
+        """All partitions, and the entries behind these numbers, in as few questions as can be.
+
+        A chain that grew by more than LOOK_ENTRIES_MAX, or is shorter than that, has no entries.
+        """
         ...
 
     def find(

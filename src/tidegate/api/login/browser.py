@@ -173,7 +173,7 @@ class BrowserLogin:
         if not cookie:
             return answer
         now = self._login.now
-        found = await asyncio.to_thread(self._login.book.by_session, cookie, now)
+        found = await self._login.session(cookie)
         if found is not None:
             await self._login.by_session(request, cookie)  # another page must not log out
             fact = SessionEnded(hash=found.hash, name=found.name)

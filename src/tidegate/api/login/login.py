@@ -62,7 +62,10 @@ class Login:
         reviews: TokenReviews | None = None,
         turn: Turn = asyncio.to_thread,
     ) -> None:
-        """`turn`: how the journal is read; of a file in the event loop (`live_journals.py`)."""
+        """`turn`: how the journal is read; of a file in the event loop (`live_journals.py`).
+
+        Every caller is found after one, so that no answer is older than its request.
+        """
         self._rates = CallerRates(clock)
         self.book = AccessBook(store)
         self._clock = clock
@@ -124,9 +127,16 @@ class Login:
         more = grants_of(self.policy.grants, (found.actor,))
         return bound(replace(found, grants=(*found.grants, *more)), self.policy)
 
+    async def session(self, cookie: str) -> SessionStarted | None:
+        """The session of a cookie; None: there is none, or it is over."""
+        found: SessionStarted | None = await self._turn(
+            self.book.by_session, cookie, self._clock.now()
+        )
+        return found
+
     async def by_session(self, request: Request, cookie: str) -> Caller:
         """The person of a browser; a write must be asked for by a page of this service."""
-        found = await self._turn(self.book.by_session, cookie, self._clock.now())
+        found = await self.session(cookie)
         if found is None or (self.policy.oidc is None and not found.token):
             raise unknown_caller("the session is over: log in again at /auth/login")
         oidc = self.policy.oidc
@@ -164,6 +174,7 @@ class Login:
         issued_by = claimed(token, "iss")
         if not issued_by or len(token) > TOKEN_BYTES_MAX:
             raise LoginRefusedError("this is no token of Tidegate")
+        await self._turn(_nothing)
         if self.issuer is not None and issued_by == self.issuer.settings.issuer:
             return person(await self.issuer.identity(token), self.policy)
         if self._reviews is None:
@@ -191,6 +202,10 @@ class Login:
         except LoginRefusedError as error:
             return _Reviewed(Instant(now + UNKNOWN), None, str(error))
         return _Reviewed(Instant(now + KNOWN), caller)
+
+
+def _nothing() -> None:
+    """Read nothing of the journal, when it is its turn."""
 
 
 def origin_of(url: str) -> str:

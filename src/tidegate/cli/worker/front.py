@@ -40,7 +40,14 @@ class Front:
     ) -> None:
         """`here`: the journal is a file of this machine. `own_process`: no worker runs in it."""
         routes: list[BaseRoute] = [route for each in kinds for route in each.routes(store)]
-        self._api, pages = make_service(store, policy, refused, here=here, pictures=pictures)
+        self._api, pages = make_service(
+            store,
+            policy,
+            refused,
+            here=here,
+            follows=own_process and not here,
+            pictures=pictures,
+        )
         words = {each.verb for each in (*QUESTIONS, *ACTS)}
         self._numbers = RequestNumbers(BASE, words, own_process=own_process)
         routes += [*self._api.routes(), *pages.routes()]

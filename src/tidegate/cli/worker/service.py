@@ -10,7 +10,7 @@ from tidegate.access.policy_doc import AccessPolicy
 from tidegate.access.roles import Role
 from tidegate.access.tokens import random_token
 from tidegate.api.dispatch import Api, Refused
-from tidegate.api.live_journals import LiveJournals
+from tidegate.api.live.live_journals import LiveJournals
 from tidegate.api.login.login import Login
 from tidegate.api.route_table import ACTS, QUESTIONS
 from tidegate.api.server import TlsFiles
@@ -38,15 +38,17 @@ def make_service(
     note: str = "",
     *,
     here: bool = False,
+    follows: bool = False,
     pictures: PictureLinks | None = None,
 ) -> tuple[Api, ServicePages]:
     """Everything that is asked and done over HTTP: by programs, and by people on the page.
 
     `time` is the clock of the fleets, if it is not that of this machine, and `note` says so on
     every page; logins begin and end by that of the machine. `here`: the archive is a file of this
-    machine. `pictures`: links that need no login; None: there are none.
+    machine; `follows`: it is on a server. `pictures`: links that need no login; None: there are
+    none.
     """
-    live = LiveJournals(archive, rules_of, time or clock(), here=here)
+    live = LiveJournals(archive, rules_of, time or clock(), here=here, follows=follows)
     issuer = None
     if policy.oidc is not None:
         from tidegate.oidc.issuer import Issuer
@@ -56,7 +58,7 @@ def make_service(
     reviews = None
     if account is not None:
         reviews = token_reviews(account.context or None, account.kubeconfig or None)
-    login = Login(archive, clock(), policy, issuer, reviews, live.turn)
+    login = Login(live.seen, clock(), policy, issuer, reviews, live.turn)
     api = Api(live, login, QUESTIONS, ACTS, __version__, refused)
     return api, ServicePages(live, login, ACTS, refused, note, pictures)
 

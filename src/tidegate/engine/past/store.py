@@ -155,4 +155,4 @@ class PastStore:
         raise UserError((Problem("at", what, "leave the moment out to act now"),))
 
     append = append_many = save = lease = release = renew = take_many = release_many = _refuse
-    wish = compact = dump = adopt = backup = _refuse
+    wish = compact = dump = adopt = backup = look = _refuse

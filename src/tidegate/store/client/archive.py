@@ -3,23 +3,41 @@
 A journal is verified or moved as of one moment, while others continue to write.
 """
 
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from tidegate.journal.chain import JournalEntry
 from tidegate.journal.pieces import Chain, Piece
 from tidegate.journal.selection import EntryFilter, matches_inside
+from tidegate.store.archive_port import JournalSight
 from tidegate.store.client import transfer
 from tidegate.store.client.backup import copy_file
+from tidegate.store.client.database import Database
 from tidegate.store.client.partition import find_all
+from tidegate.store.client.places import find_claims
 from tidegate.store.client.rows import COLUMNS, PAGE_ENTRIES_MAX
+from tidegate.store.client.sight import PartitionRows, behind
 from tidegate.store.client.sql import SqlStore
 from tidegate.store.port import Tell
 
 
 class SqlArchive(SqlStore):
     """A journal in a database, and its care."""
+
+    def __init__(self, database: Database) -> None:
+        super().__init__(database)
+        self._rows = PartitionRows()
+
+    def look(self, after: Mapping[str, int], *, claims: bool = False) -> JournalSight:
+        """All partitions, and the entries behind these numbers: a statement each."""
+        with self._database.asking() as driver:
+            seen = self._rows.read(driver)
+        wanted = [each for each in (self._rows.stretch(*one) for one in after.items()) if each]
+        with self._database.asking() as driver:
+            entries = behind(driver, wanted)
+            held = find_claims(driver) if claims else None
+        return JournalSight(seen, entries, held)
 
     def chains(self) -> list[Chain]:
         """Every chain from its first kept entry to its last, by name."""

@@ -15,6 +15,7 @@ from tidegate.journal.selection import EntryFilter, matches
 from tidegate.model.errors import StaleError, UserError
 from tidegate.model.problem import Problem
 from tidegate.model.time import Duration, Instant
+from tidegate.store.archive_port import LOOK_ENTRIES_MAX, JournalSight, SeenPartition
 from tidegate.store.client import rules
 from tidegate.store.port import Append, Head, LostClaimError, TakenPlace, Tell, append_each
 
@@ -224,6 +225,19 @@ class MemoryStore:
         """Every chain from its first kept entry to its last, by name."""
         with self._lock:
             return [self._partitions[name].chain(name) for name in self.partitions()]
+
+    def look(self, after: Mapping[str, int], *, claims: bool = False) -> JournalSight:
+        """All partitions, and the entries behind these numbers."""
+        with self._lock:
+            seen = {
+                name: SeenPartition(each.chain(name), each.record)
+                for name, each in sorted(self._partitions.items())
+            }
+            found = {name: list(self.read(name, after=seq)) for name, seq in after.items()}
+            held = self.claims() if claims else None
+        few = {name: some for name, some in found.items() if 0 < len(some) <= LOOK_ENTRIES_MAX}
+        whole = {name: some for name, some in few.items() if some[0].seq == after[name] + 1}
+        return JournalSight(seen, whole, held)
 
     def find(
         self, partition: str, wanted: EntryFilter, *, after: int = 0

@@ -43,6 +43,7 @@ _KEEP_MANY = (
 _KNOWN = "SELECT name FROM journal_partitions WHERE name = ANY(%s)"
 _LEASES = "SELECT name, holder, token, until FROM journal_partitions WHERE token > 0"
 _ALL = f"SELECT {_COLUMNS} FROM journal_partitions WHERE seq > 0"
+_ROWS = f"SELECT {_COLUMNS} FROM journal_partitions"
 _HEADS = "SELECT name, seq FROM journal_partitions WHERE seq > 0"
 _MOVE_BASE = "UPDATE journal_partitions SET base_seq = ?, base_hash = ? WHERE id = ?"
 
@@ -74,10 +75,11 @@ def find(driver: Driver, name: str) -> Partition | None:
 
 def _row(driver: Driver, name: str, postgres: str) -> Partition | None:
     row = driver.raw.execute(_FIND_SQLITE if driver.is_sqlite else postgres, (name,)).fetchone()
-    return None if row is None else _made(row)
+    return None if row is None else made(row)
 
 
-def _made(row: tuple[Any, ...]) -> Partition:
+def made(row: tuple[Any, ...]) -> Partition:
+    """A partition, from its row."""
     ident, name, seq, hashed, base_seq, base_hash, holder, token, until = row
     return Partition(
         ident,
@@ -126,10 +128,16 @@ def find_heads(driver: Driver) -> dict[str, int]:
     return dict(sorted(driver.execute(_HEADS).fetchall()))
 
 
+def all_rows(driver: Driver) -> list[tuple[Any, ...]]:
+    """The row of every partition, with an entry or not; its name is the second column."""
+    found: list[tuple[Any, ...]] = driver.execute(_ROWS).fetchall()
+    return found
+
+
 def find_all(driver: Driver) -> list[Partition]:
     """Every partition with an entry, by name."""
     rows = driver.execute(_ALL).fetchall()
-    return sorted(map(_made, rows), key=lambda each: each.name)
+    return sorted(map(made, rows), key=lambda each: each.name)
 
 
 def lock(driver: Driver, name: str) -> Partition:
@@ -175,7 +183,7 @@ def _column(record: KeptLease) -> str:
 def lock_many(driver: Driver, names: Sequence[str]) -> list[Partition]:
     """Those partitions that exist, locked until this transaction ends."""
     if not driver.is_sqlite:
-        return [_made(row) for row in driver.raw.execute(_LOCK_MANY, (list(names),)).fetchall()]
+        return [made(row) for row in driver.raw.execute(_LOCK_MANY, (list(names),)).fetchall()]
     found = (_row(driver, name, "") for name in names)
     return [each for each in found if each is not None]
 

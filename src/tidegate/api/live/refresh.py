@@ -6,7 +6,7 @@ question would wait for it: a tenth of a second for a hundred rollouts.
 
 import asyncio
 
-from tidegate.api.live_journals import LiveJournals
+from tidegate.api.live.live_journals import LiveJournals
 from tidegate.model.errors import OutsideError, StaleError
 
 # For how long at a time it keeps questions waiting, and how long they have the journals after that.
@@ -44,7 +44,7 @@ class Refresh:
     async def _run(self) -> None:
         while self._live.is_listed and not self._closed:
             try:
-                left = await self._live.turn(self._live.refresh, WORK_S)
+                left = await self._live.turn_seen(self._live.refresh, WORK_S)
             except (OutsideError, StaleError):
                 left = False  # the next question says so
             await asyncio.sleep(REST_S if left else PAUSE_S)

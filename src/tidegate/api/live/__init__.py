@@ -1,0 +1,1 @@
+"""Journals as a process that answers again and again has them: young, and in memory."""

@@ -1,0 +1,173 @@
+"""A journal on a server is read in looks, and everything in between from memory."""
+
+import asyncio
+import threading
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from tests.contract.journals import notes
+from tests.patience import happened
+from tidegate.api.live.looks import Looks
+from tidegate.api.request_keys import RequestKeys
+from tidegate.journal.chain import JournalNote
+from tidegate.journal.facts import Requested
+from tidegate.model.errors import OutsideError
+from tidegate.model.time import Instant
+from tidegate.store import followed as module
+from tidegate.store.archive_port import JournalSight
+from tidegate.store.client.memory import MemoryStore
+from tidegate.store.followed import FollowedJournal, NotAtHandError
+
+
+class CountingStore(MemoryStore):
+    """Counts what it is asked."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.looks = self.reads = 0
+        self.entries = 0
+
+    def look(self, after: Mapping[str, int], *, claims: bool = False) -> JournalSight:
+        """One more."""
+        self.looks += 1
+        return super().look(after, claims=claims)
+
+    def read(self, partition: str, **more: Any) -> Any:
+        """One more, and so many entries."""
+        self.reads += 1
+        for entry in super().read(partition, **more):
+            self.entries += 1
+            yield entry
+
+
+def test_what_was_read_is_at_hand_and_stays_so() -> None:
+    """The first reader asks the server; after that a look brings what was added."""
+    store = CountingStore()
+    journal = FollowedJournal(store)
+    store.append("r1", notes(3))
+    journal.refresh()
+    with journal.at_hand(), pytest.raises(NotAtHandError):
+        list(journal.read("r1"))
+    assert len(list(journal.read("r1"))) == 3
+    store.append("r1", notes(2))
+    with journal.at_hand():
+        assert len(list(journal.read("r1"))) == 3
+    journal.refresh()
+    reads = store.reads
+    with journal.at_hand():
+        assert [each.seq for each in journal.read("r1", after=2)] == [3, 4, 5]
+    assert store.reads == reads
+
+
+def test_whatever_is_not_in_memory_is_not_at_hand() -> None:
+    """An event loop that asks for it does not wait."""
+    journal = FollowedJournal(MemoryStore())
+    for ask in (
+        lambda: journal.load("r1"),
+        lambda: journal.verify("r1"),
+        journal.claims,
+        journal.refresh,
+    ):
+        with journal.at_hand(), pytest.raises(NotAtHandError):
+            ask()
+
+
+def test_an_own_write_is_seen_before_the_next_look() -> None:
+    """And a look that began before it does not undo it."""
+    store = MemoryStore()
+    journal = FollowedJournal(store)
+    store.append("r1", notes(2))
+    journal.refresh()
+    list(journal.read("r1"))
+    before, early = store.head("r1"), store.look({})
+    head = store.append("r1", notes(2), after=before)
+    journal.wrote("r1", before, notes(2))
+    assert journal.head("r1") == head
+    assert journal.heads() == {"r1": 4}
+    journal._take(early, {"r1": 2})
+    assert journal.head("r1") == head
+    assert list(journal.read("r1")) == list(store.read("r1"))
+    journal.refresh()
+    assert journal.head("r1") == store.head("r1")
+
+
+def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was not read for longest is forgotten, and read again when it is asked for."""
+    monkeypatch.setattr(module, "BYTES_MAX", 20_000)
+    store = CountingStore()
+    journal = FollowedJournal(store)
+    names = [f"r{number}" for number in range(20)]
+    for name in names:
+        store.append(name, notes(5))
+    journal.refresh()
+    for name in names:
+        assert len(list(journal.read(name))) == 5
+    with journal.at_hand():
+        assert len(list(journal.read(names[-1]))) == 5
+        with pytest.raises(NotAtHandError):
+            list(journal.read(names[0]))
+    assert list(journal.read(names[0])) == list(store.read(names[0]))
+
+
+def test_requests_that_wait_share_a_look() -> None:
+    """All that come while one is under way have the next, which begins after they came."""
+    begun, goes_on, looks = threading.Event(), threading.Event(), list[int]()
+
+    def look() -> None:
+        looks.append(1)
+        begun.set()
+        happened(goes_on, "all requests came")
+
+    async def story() -> None:
+        first = asyncio.create_task(shared.fresh())
+        await asyncio.to_thread(happened, begun, "the first look")
+        others = [asyncio.create_task(shared.fresh()) for _ in range(20)]
+        await asyncio.sleep(0)
+        goes_on.set()
+        await asyncio.gather(first, *others)
+
+    shared = Looks(look)
+    asyncio.run(story())
+    shared.close()
+    assert len(looks) == 2
+
+
+def test_a_look_that_fails_is_the_error_of_those_that_wait() -> None:
+    """And the next one is tried."""
+    fails = [True, False]
+
+    def look() -> None:
+        if fails.pop(0):
+            raise OutsideError("it is away")
+
+    async def story() -> None:
+        with pytest.raises(OutsideError):
+            await shared.fresh()
+        await shared.fresh()
+
+    shared = Looks(look)
+    asyncio.run(story())
+    shared.close()
+
+
+def test_a_key_costs_the_same_however_many_there_were() -> None:
+    """The journal is searched once; after that only what was added is read."""
+    store = CountingStore()
+    keys = RequestKeys(store)
+
+    def ask(key: str) -> JournalNote:
+        said = Requested(act="pause/r1", via="token", key=key, digest=f"d-{key}")
+        return JournalNote(Instant(1), "user:ada", said)
+
+    store.append("r1", [ask(f"k{number}") for number in range(500)])
+    assert keys.find("r1", "user:ada", "new") is None
+    store.entries = 0
+    for number in range(10):
+        store.append("r1", [ask(f"new{number}")])
+        found = keys.find("r1", "user:ada", f"new{number}")
+        assert found is not None
+        assert found.digest == f"d-new{number}"
+    assert keys.find("r1", "user:bob", "new1") is None
+    assert store.entries <= 2 * 10
