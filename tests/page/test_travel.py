@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from playwright.sync_api import Browser
@@ -131,6 +132,22 @@ def test_the_moment_of_the_slider_goes_along_to_other_screens(
     one.page.click("#screens a:text('Brakes')")
     one.page.wait_for_selector("#brake-lists")
     assert second(one) == shown
+
+
+def test_a_moment_by_its_age_is_the_same_for_all_of_a_screen(
+    visit: Callable[..., Visitor],
+) -> None:
+    """What is read next, as the map, would be of a later moment; the address names this one."""
+    one = visit()
+    asked: list[str] = []
+    one.page.on("request", lambda request: asked.append(request.url))
+    one.open("/?at=0s")
+    until(lambda: one.page.get_attribute("#map", "data-drawn"), "the map is drawn")
+    shown = one.page.get_attribute("#past-said time", "datetime") or ""
+    kept = parse_qs(urlsplit(one.page.url).query)["at"]
+    assert [each[:19] for each in kept] == [shown[:19]]
+    cells = [parse_qs(urlsplit(each).query)["at"] for each in asked if "/api/v1/cells" in each]
+    assert cells == [kept]
 
 
 def test_why_of_then_is_asked_by_a_click(visit: Callable[..., Visitor]) -> None:

@@ -15,6 +15,12 @@
   // ---- Age of what is shown -------------------------------------------------------------------
   const live = $("#live"), said = live && $(".said", live);
   const past = body.dataset.then; // the word for it, where the past is shown: nothing changes there
+  // A moment by its age would be another one for the map, which is read next.
+  if (past && new URLSearchParams(location.search).get("at") !== body.dataset.moment) {
+    const kept = new URL(location.href);
+    kept.searchParams.set("at", body.dataset.moment);
+    history.replaceState(null, "", kept);
+  }
   let asOf = body.dataset.at ? body.dataset.at.slice(11, 16) : "", fresh = false;
   let heard = 0, attempt = 0, stop = null, over = false, broken = false, retry = 0;
   function show(state, text) {
