@@ -78,6 +78,10 @@ def test_dates_of_a_dead_worker_say_so(dead: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert "abort" not in done.stdout + done.stderr
     assert "no worker is running (gone: " in done.stderr
+    one = done.stdout.splitlines()[1].split()[1]
+    alone = tidegate(dead, "when", PARTITION, one)
+    assert [line.split()[1] for line in alone.stdout.splitlines()] == ["TARGET", one]
+    assert 'no target "nix" in' in tidegate(dead, "when", PARTITION, "nix").stderr
     assert "nothing is acted on: " in done.stderr
     found = json.loads(tidegate(dead, "when", PARTITION, "-o", "json").stdout)
     assert found["worker"]["stale"] is True

@@ -70,6 +70,22 @@ def test_what_is_printed_is_what_was_read_and_found_good(
         assert max(map(len, found.stdout.splitlines())) <= columns
 
 
+@pytest.mark.parametrize("command", ["when", "why"])
+def test_a_cluster_of_an_organisation_is_named_beside_it(command: str) -> None:
+    """As a target beside its rollout; one that is not there is not looked for as a file."""
+    source = ("--world", WORLD)
+    found = run(command, "upgrades/prod/o-payments", "pay-prod-1", *source)
+    assert found.exit_code == 0, found.output
+    assert "pay-prod-1" in found.stdout
+    assert "pay-stage-1 " not in found.stdout
+    wrong = run(command, "upgrades/prod/o-payments", "pay-prod-9", *source)
+    assert wrong.exit_code != 0
+    said = f"{wrong.output}{wrong.exception}"
+    assert '"pay-prod-9"' in said
+    assert 'did you mean "pay-prod-2"?' in said
+    assert "no such file" not in said
+
+
 def written(**cluster: object) -> str:
     """A world of one cluster, in a file."""
     labels = {"soak-days": "0", "workloads": "w", "schedule": "* * * * *"}

@@ -159,6 +159,15 @@ def test_an_owners_own_upgrade_is_foreseen_once_and_not_as_ours() -> None:
     assert found.held.reason.value == "UpgradedByOwner"
 
 
+def test_a_version_that_an_owners_own_upgrade_reaches_is_not_without_a_date() -> None:
+    """Nothing newer is offered, so nothing is left to do."""
+    policy = {"schedule_type": "automatic", "next_run": "2023-05-10T12:00:00Z", "state": "pending"}
+    own = {"name": "a", "upgrade_policies": [policy], "available_upgrades": ["4.12.18", "4.12.19"]}
+    found = of(world(own))
+    assert steps(found) == ["2023-05-10T12:00:00Z upgrade 4.12.17→4.12.19"]
+    assert (found.wanted, found.held) == ("", None)
+
+
 def test_behind_the_horizon_there_is_no_date_and_that_is_said() -> None:
     """A window in a year is not worth a date; that time alone opens it is."""
     found = of(world({"name": "a", "labels": {"schedule": "0 0 1 1 *"}}))

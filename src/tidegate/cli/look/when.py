@@ -3,6 +3,7 @@
 from typing import Any
 
 import click
+from msgspec.structs import replace
 
 from tidegate.app.brakes.what_if import read_assumption
 from tidegate.app.documents import RolloutDates, TargetDates
@@ -19,6 +20,7 @@ from tidegate.explain.table import layout
 from tidegate.kinds.upgrades.app.forecast import (
     ClusterForecast,
     ClusterForecastList,
+    ForecastRow,
     forecast_fleet,
 )
 from tidegate.kinds.upgrades.app.read.document import is_world
@@ -33,6 +35,9 @@ from tidegate.kinds.upgrades.cli.source.names import fleet_of
 from tidegate.kinds.upgrades.cli.text.answer import finish
 from tidegate.kinds.upgrades.cli.when import print_forecast
 from tidegate.model.document import Document
+from tidegate.model.errors import NotFoundError
+from tidegate.model.problem import nearest_or_all
+from tidegate.model.target import bare
 from tidegate.model.time import format_age, format_second, parse_duration, parse_instant
 from tidegate.settings.settings import Merged
 
@@ -94,7 +99,7 @@ def when(
     a date that depends on more than the calendar: on other clusters, on how long upgrades take, on
     what a new channel offers. "Not before" is said where nothing more can be known. New versions
     are not predicted. NAME is a cluster (by name, external id or id), an organisation
-    (upgrades/ENV/ORG) or a file with a world, of which TARGET is one cluster.
+    (upgrades/ENV/ORG) or a file with a world. TARGET is one target or cluster of NAME.
 
     With --set, --freeze or --hold, nothing is written: the dates of a rollout are shown as things
     are, and as they would be. `tidegate upgrades what-if` does so for labels of clusters.
@@ -111,13 +116,16 @@ def when(
         with answering(AnswerPlace.of(asked.settings)) as answers:
             print_what_if(answers.what_if(name, assumed, pace), output)
         return
-    if is_file(name) or target is not None:
+    if is_file(name):
         found: Document = forecast_fleet(_world(asked, name), target or "", pace)
-    elif (fleet := fleet_of(asked, name)) is not None:
-        found = forecast_fleet(fleet, name, pace)
     else:
-        with answering(AnswerPlace.of(asked.settings)) as answers:
-            found = answers.when(name, pace)
+        if (fleet := fleet_of(asked, name)) is not None:
+            found = forecast_fleet(fleet, name, pace)
+        else:
+            with answering(AnswerPlace.of(asked.settings)) as answers:
+                found = answers.when(name, pace)
+        if target is not None:
+            found = _only(found, name, bare(target))
     if output != "table":
         emit(found, output)
     elif isinstance(found, ClusterForecast | ClusterForecastList):
@@ -126,6 +134,20 @@ def when(
         _print(found)
     if isinstance(found, ClusterForecast | ClusterForecastList):
         finish(found)
+
+
+def _only(found: Document, name: str, target: str) -> Document:
+    """The dates of one target of a rollout, or of one cluster of an organisation."""
+    if not isinstance(found, RolloutDates | ClusterForecastList):
+        raise click.UsageError(f"{name} has no targets; leave {target} out")
+    items: dict[str, Any] = {_name_of(each): each for each in found.items}
+    if target not in items:
+        raise NotFoundError("target", target, nearest_or_all(target, sorted(items)), f"in {name}")
+    return replace(found, items=(items[target],))
+
+
+def _name_of(row: TargetDates | ForecastRow) -> str:
+    return row.target if isinstance(row, TargetDates) else row.cluster
 
 
 def _world(asked: WorldQuery, file: str) -> FleetReading:

@@ -104,7 +104,7 @@ def why(
         from tidegate.kinds.promotions.cli.plan import show_gates
 
         show_gates(settings, what.removeprefix(ENVIRONMENT), promotion, output)
-    elif target is None and _shown_as_upgrade(asked, what, output):
+    elif _shown_as_upgrade(asked, what, target, output):
         return
     else:
         try:
@@ -174,14 +174,16 @@ def _show_world(
     show_upgrades(asked, read_document_world(document, asked), target or "", output)
 
 
-def _shown_as_upgrade(asked: WorldQuery, what: str, output: str) -> bool:
+def _shown_as_upgrade(asked: WorldQuery, what: str, target: str | None, output: str) -> bool:
     """Whether a name is of upgrades, and shown; else it is looked up in the journal of rollouts."""
+    if target is not None and not (asked.alone or asked.settings.upgrades):
+        return False
     fleet = fleet_of(asked, what)
     if fleet is None:
         return False
     from tidegate.kinds.upgrades.cli.why import show_upgrades
 
-    show_upgrades(asked, fleet, what, output)
+    show_upgrades(asked, fleet, target or what, output)
     return True
 
 

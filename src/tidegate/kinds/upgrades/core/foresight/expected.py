@@ -13,9 +13,10 @@ from tidegate.kinds.upgrades.core.foresight.future import UnknownOffers, Upgrade
 from tidegate.kinds.upgrades.core.reasons.upgrade_reasons import UpgradeReason
 from tidegate.kinds.upgrades.core.reasons.version_reasons import VersionReason
 from tidegate.kinds.upgrades.core.rules.plan import UpgradePlan
+from tidegate.kinds.upgrades.core.rules.soak import key_or_least
 from tidegate.kinds.upgrades.core.step import StepKind, UpgradeStep
 from tidegate.kinds.upgrades.core.world import ManagedCluster
-from tidegate.model.plan import Option
+from tidegate.model.plan import Change, Option
 from tidegate.model.reason import Gate, Outcome
 from tidegate.model.time import Instant
 from tidegate.model.verdict import Verdict
@@ -250,6 +251,8 @@ def conclude(expected: ExpectedUpgrades, options: Iterable[Option], *, beyond: b
         step = option.change
         if isinstance(step, UpgradeStep) and step.doing not in _GOING:
             continue
+        if _is_reached(expected, step):
+            continue
         shut = tuple(each for each in option.verdicts if each.outcome is not Outcome.PASS)
         if shut:
             left.append((step.revision or "", shut))
@@ -261,6 +264,14 @@ def conclude(expected: ExpectedUpgrades, options: Iterable[Option], *, beyond: b
         expected.wanted, shut = chosen[0]
         expected.held = _first(shut)
         expected.beyond = beyond and all(map(may_open, shut))
+
+
+def _is_reached(expected: ExpectedUpgrades, change: Change) -> bool:
+    """Whether a cluster is expected on a version, or past it, by an upgrade of its owner."""
+    if not isinstance(change, UpgradeStep) or change.doing is not StepKind.UPGRADE:
+        return False
+    by_owner = any(leg.by_owner for leg in expected.upgrades)
+    return by_owner and key_or_least(change.revision or "") <= key_or_least(expected.version)
 
 
 def may_open(one: Verdict) -> bool:

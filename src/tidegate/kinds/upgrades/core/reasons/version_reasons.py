@@ -109,7 +109,7 @@ class VersionReason(Reason):
     SectorsHaveIt = Entry(
         Gate.SECTOR,
         _PASS,
-        "{sectors} went before it and have {version}",
+        "sectors that go first have {version}: {sectors}",
         (("sectors", _NS), ("version", _N)),
     )
     SectorBehind = Entry(
