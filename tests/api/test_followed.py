@@ -9,10 +9,13 @@ import pytest
 
 from tests.contract.journals import notes
 from tests.patience import happened
+from tidegate.api.live.live_journals import LiveJournals
 from tidegate.api.live.looks import Looks
 from tidegate.api.request_keys import RequestKeys
 from tidegate.journal.chain import JournalNote
 from tidegate.journal.facts import Requested
+from tidegate.kind_table import rules_of
+from tidegate.machine.system_clock import SystemClock
 from tidegate.model.errors import OutsideError
 from tidegate.model.time import Instant
 from tidegate.store import followed as module
@@ -171,3 +174,33 @@ def test_a_key_costs_the_same_however_many_there_were() -> None:
         assert found.digest == f"d-new{number}"
     assert keys.find("r1", "user:bob", "new1") is None
     assert store.entries <= 2 * 10
+
+
+def test_nothing_reads_the_journal_once_the_threads_have_ended() -> None:
+    """A journal is closed after that: a statement under way would end the process."""
+    begun, goes_on, left = threading.Event(), threading.Event(), list[str]()
+
+    class SlowStore(MemoryStore):
+        def look(self, after: Mapping[str, int], *, claims: bool = False) -> JournalSight:
+            begun.set()
+            happened(goes_on, "it is told to end")
+            left.append("look")
+            return super().look(after, claims=claims)
+
+    live = LiveJournals(SlowStore(), rules_of, SystemClock(), follows=True)
+
+    async def story() -> None:
+        asked = asyncio.create_task(live.turn(lambda: "answered"))
+        await asyncio.to_thread(happened, begun, "a look")
+        ends = asyncio.create_task(asyncio.to_thread(live.close))
+        await asyncio.sleep(0)
+        assert not ends.done()
+        goes_on.set()
+        await ends
+        left.append("closed")
+        assert await asked == "answered"
+
+    asyncio.run(story())
+    assert left == ["look", "closed"]
+    names = {each.name for each in threading.enumerate()}
+    assert not [each for each in names if each.startswith(("looks", "answers"))]

@@ -85,7 +85,8 @@ class Api:
     async def closed(self) -> None:
         """Close what is held open, once nothing is answered any more."""
         await self._refresh.closed()
-        self._live.close()
+        await self._streams.feed.ended()
+        await asyncio.to_thread(self._live.close)
         await self._login.close()
 
     def routes(self) -> list[BaseRoute]:

@@ -94,6 +94,12 @@ class Feed:
         for wake in list(self._streams.values()):
             wake({})
 
+    async def ended(self) -> None:
+        """Read the journal no more: wait until the last look has ended."""
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.wait((self._task,))
+
     def event(self, partition: str, seq: int) -> bytes:
         """That a partition changed, as all streams are told; made once for all of them."""
         known = self._events.get(partition)

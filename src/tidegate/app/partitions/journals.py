@@ -17,6 +17,7 @@ from tidegate.app.access.sight import mentions
 from tidegate.app.partitions.decision import Decision, LimitedDecision
 from tidegate.app.partitions.kept_states import KeptDecision, KeptStates
 from tidegate.app.partitions.lookup import called, ease
+from tidegate.app.partitions.stop import stopped_by
 from tidegate.app.workers import (
     Attendance,
     PartitionWorker,
@@ -28,6 +29,7 @@ from tidegate.app.workers import (
 from tidegate.engine.kind import Rules
 from tidegate.gates.brakes import Brakes
 from tidegate.gates.scope import kind_word
+from tidegate.journal.chain import Break
 from tidegate.journal.fact import Fact
 from tidegate.journal.keys import target_of as target_of_key
 from tidegate.journal.lease import KeptLease
@@ -71,6 +73,8 @@ class Journals:
         self.rules_of = rules_of
         self._kept = kept or KeptStates(store)
         self.book = self._kept.book
+        # Where the chain of a partition does not hold; None: it does.
+        self.broken: Callable[[str], Break | None] = self._kept.broken
         # Whose answers these are; None: nothing is kept from them.
         self._caller: Caller | None = None
         self._only_whole = False
@@ -99,7 +103,7 @@ class Journals:
         """The worker of a partition, and the moment to decide for."""
         found = attendance(self.store, self.leases, partition, self.now)
         if self.is_now:
-            found = verified(found, self._kept.broken)
+            found = verified(found, self.broken)
         if self._at is None:
             return found
         return Attendance(replace(found.worker, stale=False), self._at)
@@ -389,7 +393,7 @@ class Journals:
 
     def stopped_by(self, one: Decision) -> str:
         """What ended a partition, as its journal has it; empty: nothing did."""
-        found = one.rules.stopped_by(self.store.read(one.partition), one.plan)
+        found = stopped_by(self.store, one)
         if isinstance(one, LimitedDecision) and mentions(found, one.hidden):
             return ""
         return found

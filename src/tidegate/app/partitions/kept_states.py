@@ -18,7 +18,7 @@ from tidegate.engine.others import OtherStates
 from tidegate.engine.past.states import PastStates
 from tidegate.gates.brakes import Brakes, changed_brakes, may_concern
 from tidegate.gates.scope import kind_of
-from tidegate.journal.chain import Break
+from tidegate.journal.chain import Break, follows
 from tidegate.model.errors import TidegateError
 from tidegate.model.time import SECOND, Duration, Instant
 from tidegate.store.port import BrokenChainError, Head, Store
@@ -90,11 +90,31 @@ class KeptStates:
             raise BrokenChainError(partition, broken) from error
 
     def broken(self, partition: str) -> Break | None:
-        """Where a chain does not hold; it is verified again once it has another end."""
+        """Where a chain does not hold; verified once, and then each entry that was added."""
         head, known = self._store.head(partition), self._verified.get(partition)
         if known is None or known[0] != head:
-            known = self._verified[partition] = (head, self._store.verify(partition))
+            found = (
+                self._store.verify(partition)
+                if known is None
+                else self._more(partition, head, known)
+            )
+            known = self._verified[partition] = (head, found)
         return known[1]
+
+    def _more(self, partition: str, head: Head, known: tuple[Head, Break | None]) -> Break | None:
+        """The same of a chain that was verified up to an end it had."""
+        last, broken = known
+        if broken is not None:  # it may have been restored
+            return self._store.verify(partition)
+        try:
+            for entry in self._store.read(partition, after=last.seq):
+                if found := follows(last.hash, last.seq, entry):
+                    return found
+                last = Head(entry.seq, entry.hash)
+        except _UNREADABLE:  # what was added is not whole: why is for the slow way to say
+            return self._store.verify(partition)
+        whole = last == head or last.seq > head.seq
+        return None if whole else self._store.verify(partition)
 
     def keep(self, partition: str, known: KeptDecision) -> None:
         """Remember what was decided of a partition."""

@@ -130,7 +130,8 @@ def _fleet(ask: RouteQuestion[RouteQuery], orgs: tuple[str, ...]) -> FleetReadin
 def _journal(ask: RouteQuestion[RouteQuery]) -> UpgradeJournal:
     """What is recorded of the organisations that the caller sees all of."""
     journals = ask.journals.only_whole()
-    return UpgradeJournal(journals.store, journals.book, journals.names(UpgradeRules.word))
+    names = journals.names(UpgradeRules.word)
+    return UpgradeJournal(journals.store, journals.book, names, journals.broken)
 
 
 UPGRADE_QUESTIONS: tuple[QuestionRoute, ...] = (

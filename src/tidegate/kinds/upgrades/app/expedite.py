@@ -40,7 +40,8 @@ class ExpediteEffect(Document, frozen=True, kw_only=True):
 
 def _worlds(journals: Journals) -> Iterator[tuple[str, UpgradeWorld]]:
     """Every organisation as of its last recorded survey."""
-    journal, now = UpgradeJournal(journals.store, journals.book), journals.now
+    journal = UpgradeJournal(journals.store, journals.book, broken=journals.broken)
+    now = journals.now
     for partition in journal.partitions():
         world = journal.world(partition, now)
         if world is not None:

@@ -1,6 +1,6 @@
 """What the journal knows of upgrades: soak, brakes, refusals, and the last recorded survey."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import msgspec
 
@@ -8,6 +8,7 @@ from tidegate.app.workers import Attendance, attendance, trouble_lines, verified
 from tidegate.engine.brakes.book import BrakeBook
 from tidegate.engine.others import OtherStates
 from tidegate.engine.partition import PartitionState
+from tidegate.journal.chain import Break
 from tidegate.kinds.upgrades.app.read.world import (
     FleetReading,
     WorldReading,
@@ -35,10 +36,20 @@ PREFIX = f"{PARTITION}/"
 class UpgradeJournal:
     """The journals of organisations, to read."""
 
-    def __init__(self, store: Store, book: BrakeBook, seen: Sequence[str] | None = None) -> None:
-        """`seen`: the organisations that are listed; None: all."""
+    def __init__(
+        self,
+        store: Store,
+        book: BrakeBook,
+        seen: Sequence[str] | None = None,
+        broken: Callable[[str], Break | None] | None = None,
+    ) -> None:
+        """`seen`: the organisations that are listed; None: all.
+
+        `broken`: where a chain does not hold, as it is known; None: each is verified when asked.
+        """
         self._store = store
         self._seen = seen
+        self._broken = broken or store.verify
         self._book = book
         self._rules = UpgradeRules()
         self._others = OtherStates(store).of(self._rules)
@@ -55,7 +66,7 @@ class UpgradeJournal:
     def attendance(self, partition: str, now: Instant) -> Attendance:
         """The worker of an organisation, and the moment to decide for."""
         found = attendance(self._store, self._store.leases(), partition, now)
-        return verified(found, self._store.verify)
+        return verified(found, self._broken)
 
     def soak(self, key: str) -> dict[str, SoakLedger]:
         """What has soaked in one `env/org`, and by add-on in `env/org/addon`."""
