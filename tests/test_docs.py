@@ -105,6 +105,30 @@ def test_every_command_in_a_sentence_exists() -> None:
     assert not wrong, "\n".join(wrong)
 
 
+@pytest.mark.parametrize("name", ["ARCHITECTURE.md", "CONTRIBUTING.md"])
+def test_what_the_maps_name_is_there(name: str) -> None:
+    """A reader who opens a module or looks for a class by the map finds it."""
+    text = _FENCE.sub("", (ROOT / name).read_text(encoding="utf-8"))
+    rooms = [ROOT, *(ROOT / "src/tidegate").glob("**/"), *(ROOT / "tests").glob("**/")]
+    files = re.findall(r"`([a-z_/*]+\.(?:py|md|txt|js|toml))`", text.replace("NAME", "*"))
+    gone = [each for each in files if not any(any(room.glob(each)) for room in rooms)]
+    # Words of Open Cluster Management, of policies and of charts are no classes of ours.
+    classes = set(re.findall(r"`([A-Z][a-z]+(?:[A-Z][a-z]+)*)`", text)) - _THEIR_WORDS
+    code = "\n".join(
+        path.read_text(encoding="utf-8")
+        for folder in ("src", "tests/toy", "tests/sim/story")
+        for path in (ROOT / folder).rglob("*.py")
+    )
+    gone += [
+        each for each in sorted(classes) if not re.search(rf"^class {each}\b", code, re.MULTILINE)
+    ]
+    assert not gone, f"{name} names {', '.join(gone)}"
+    assert files
+
+
+_THEIR_WORDS = {"Containerfile", "Lease"}
+
+
 def anchors(page: Path) -> set[str]:
     """The anchors of a page's headings, as forges make them: lower case, hyphens, numbered."""
     found: set[str] = set()
