@@ -167,7 +167,7 @@ def test_a_block_and_a_pin_say_whom_they_stop(folder: Path) -> None:
     assert "simulated/demo: stops v2: 3 waiting will not get it, 1 have it" in done.stderr
     assert "✗ block" in tidegate(folder, "why", "b").stdout
     pinned = tidegate(folder, "pin", "cluster/b", "--reason", "demo", "--expires", "2h")
-    assert "1 target stay, 0 restarts" in pinned.stderr
+    assert "1 target stays, 0 restarts" in pinned.stderr
     assert "pin b: demo" in tidegate(folder, "why", "b").stdout
     stranger = tidegate(folder, "pin", "bb", "--reason", "demo")
     assert 'no target "bb" in any rollout' in stranger.stderr
