@@ -380,6 +380,9 @@ def test_story_9_what_failed_is_retried_with_its_reach_first(tmp_path: Path) -> 
     sheet = reader.get(f"/act/retry/{rollout}?failed=1").text
     assert f"{rollout}: 0 moving, 0 waiting; starts 2 targets in prod at once" in text_of(sheet)
     assert f"tidegate retry {rollout} --failed --reason WHY" in text_of(sheet)
+    # Where the failures are within the budget, too: the rollout has gone on, and they have not.
+    within = unescape(reader.get("/rollout/simulated/demo").text)
+    assert "/act/retry/simulated/demo?failed=1" in within
     before = service.archive.head(rollout).seq
     fields = {"failed": "1", "tag": field(sheet, "tag"), "reason": "the disk is new"}
     done = reader.post(f"/act/retry/{rollout}", fields)

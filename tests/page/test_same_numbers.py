@@ -72,6 +72,22 @@ def test_a_target_that_is_done_has_no_cross(failing: PageService) -> None:
     assert ("✗" in failed, "g-stop" in failed) == (True, True)
 
 
+def test_what_a_filter_finds_is_named(failing: PageService) -> None:
+    """A phone has no pointer that hovers over the map; without a filter nothing is listed."""
+    reader = failing.reader().log_in()
+
+    def listed(path: str) -> list[str]:
+        section = re.search(r'id="matches".*?</section>', reader.get(path).text, re.DOTALL)
+        assert section is not None
+        return re.findall(r"data-why[^>]*><bdi>([^<]*)</bdi>", section[0])
+
+    assert listed("/") == []
+    assert listed("/?look=failed") == ["prod-2", "prod-5"] * 2
+    assert listed("/?q=prod-7+demo") == ["prod-7"]
+    assert len(listed("/?q=simulated")) == 12
+    assert "6 more on the map" in reader.get("/?q=simulated").text
+
+
 NOW = parse_instant("2026-01-05T10:00:00Z")
 SOON, LATE = "2026-01-05T11:00:00Z", "2026-01-06T11:00:00Z"
 

@@ -25,6 +25,7 @@ SCREENS = (
     ("/", "text=Hold everything…"),
     (f"/?rollout={PARTITION}&target=prod-1", ""),
     ("/?wall", ""),
+    ("/?look=waiting", ""),
     (f"/why/{TARGET}", ""),
     (f"/rollout/{PARTITION}", "a[data-act]"),
     (f"/when/{PARTITION}", ""),

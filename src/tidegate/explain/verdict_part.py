@@ -13,6 +13,8 @@ from tidegate.model.time import Instant, format_age, format_instant, format_seco
 from tidegate.model.verdict import FactValue, Verdict
 
 _FIRST = {"stop": 0, "wait": 1, "pass": 2}
+# How a reason says that its gate may stay shut.
+_NOTHING = "nothing needs to"
 # Nothing starts on these targets, and nothing is wrong with them.
 _SETTLED = {ProgressReason.Done.name: "✓", ProgressReason.Skipped.name: "–"}
 
@@ -33,12 +35,17 @@ class VerdictPart(Part, frozen=True, kw_only=True, omit_defaults=True):
     @property
     def mark(self) -> str:
         """The sign of its outcome; a target that needs nothing more has no cross."""
-        return _SETTLED.get(self.reason) or MARKS[Outcome(self.outcome)]
+        return self._settled or MARKS[Outcome(self.outcome)]
 
     @property
     def tone(self) -> str:
         """Its outcome for eyes: a stop for good reason is settled, and no alarm."""
-        return "settled" if self.reason in _SETTLED else self.outcome
+        return "settled" if self._settled else self.outcome
+
+    @property
+    def _settled(self) -> str:
+        rests = self.outcome == Outcome.STOP.value and self.opens == _NOTHING
+        return _SETTLED.get(self.reason, "–" if rests else "")
 
 
 def verdict_part(verdict: Verdict) -> VerdictPart:

@@ -13,6 +13,8 @@ from tidegate.app.workers import trouble_lines
 from tidegate.model.time import format_instant
 from tidegate.page.words import FILLED, LOOKS, WORDS
 
+# What a filter finds is listed by name up to this many: the map alone has no names on a phone.
+MATCHES_SHOWN = 12
 # "Needs you" lists this many things of a rollout; the others are counted.
 NEEDS_SHOWN = 5
 
@@ -91,6 +93,15 @@ class Need(msgspec.Struct, frozen=True):
     text: str
 
 
+class Match(msgspec.Struct, frozen=True):
+    """A target that a filter finds, and what is said of it."""
+
+    rollout: str
+    target: str
+    state: str
+    why: str
+
+
 class FleetView(msgspec.Struct, frozen=True):
     """All that the home page shows."""
 
@@ -99,6 +110,8 @@ class FleetView(msgspec.Struct, frozen=True):
     counts: dict[str, int]
     size: int
     matching: int
+    # The first of those that match, where some do not.
+    matches: tuple[Match, ...]
     needs: tuple[Need, ...]
     more_needs: int
     troubles: tuple[str, ...]
@@ -115,13 +128,15 @@ def fleet_view(journals: Journals, query: FleetQuery) -> FleetView:
     for each in blocks:
         total.update(each.counts)
     needs, more = _needs(shown)
+    matching, matches = _matches(blocks, query)
     workers = [*(each.worker for each in shown), *journals.unseen]
     return FleetView(
         blocks=blocks,
         kinds=tuple(dict.fromkeys(each.kind for each in every)),
         counts=_ordered(total),
         size=sum(total.values()),
-        matching=sum(_matching(each.cells, query) for each in blocks),
+        matching=matching,
+        matches=tuple(matches),
         needs=tuple(needs),
         more_needs=more,
         troubles=tuple(trouble_lines(workers, journals.now)),
@@ -186,10 +201,20 @@ def _bars(counts: Counter[str]) -> tuple[Bar, ...]:
     return tuple(found)
 
 
-def _matching(cells: CellMap, query: FleetQuery) -> int:
-    if not query.narrows:
-        return len(cells.names)
-    return sum(wanted_cells(cells, query))
+def _matches(blocks: Iterable[FleetBlock], query: FleetQuery) -> tuple[int, list[Match]]:
+    """How many targets match, and the first of them; none is named where all do."""
+    count, found = 0, list[Match]()
+    for cells in (each.cells for each in blocks):
+        if not query.narrows:
+            count += len(cells.names)
+            continue
+        wanted = wanted_cells(cells, query)
+        for at in (at for at, wants in enumerate(wanted) if wants):
+            count += 1
+            if len(found) < MATCHES_SHOWN:
+                kind = cells.kinds[cells.cells[at]]
+                found.append(Match(cells.rollout, cells.names[at], kind.state, kind.why))
+    return count, found
 
 
 def wanted_cells(cells: CellMap, query: FleetQuery) -> Iterator[bool]:

@@ -186,7 +186,7 @@ def _offers(caller: Caller, one: Decision) -> Iterator[ActButton]:
         caller, "hold", "", "Hold…", Right.OPERATE, None,
         query=urlencode({"scope": "kind", "kind": one.kind}),
     )  # fmt: skip
-    if one.view.needs.failures:
+    if meaningless(Asked(verb=Verb.RETRY_FAILED), one.view) is None:
         yield made("retry", "Retry what failed…", "failed=1")
     yield made("retry", "Retry all…")
     if meaningless(Asked(verb=Verb.ABORT), one.view) is None:

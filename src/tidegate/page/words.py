@@ -106,6 +106,8 @@ WORDS = {
     "shut": "shut",
     "last_day": "Last 24 hours",
     "nothing_happened": "Nothing happened.",
+    "matches": "What matches",
+    "more_matches": "more on the map",
     "more_targets": "more; filter them on the map",
     "reason": "Reason",
     "reason_help": "Why; the journal keeps it.",
