@@ -55,7 +55,8 @@ def test_an_observer_offers_nothing_and_records_what_it_would() -> None:
     stage.deployed(NEW)
     stage.round(3)
     assert stage.forge.acts == []
-    assert stage.states() == {"prod": "Updating", "prod-eu": "Updating"}
+    # Nothing has begun, so nothing is called so.
+    assert stage.states() == {"prod": "Waiting", "prod-eu": "Waiting"}
 
 
 def test_without_a_forge_a_subscriber_waits_for_it() -> None:

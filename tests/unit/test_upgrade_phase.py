@@ -6,6 +6,7 @@ import msgspec
 import pytest
 
 from tests.upgraded import decided, hosted, recorded, world
+from tidegate.app.tally import target_counts
 from tidegate.kind_table import reasons
 from tidegate.kinds.upgrades.core.explain.phase import UpgradePhase, phase_of
 from tidegate.kinds.upgrades.core.explain.summary import cluster_summaries
@@ -166,3 +167,20 @@ def test_clusters_are_listed_by_sector_and_name_whatever_is_decided(ahead: str) 
     made = OrganisationPlan(found, plan, plan)
     view = organisation_view("upgrades/p/o", made, found.now, paused=False, recheck_at=None)
     assert [each.name for each in view.targets] == ["c-1", "s-1", "p-1", "p-2"]
+
+
+@pytest.mark.parametrize("acts", [True, False])
+def test_what_would_start_moves_only_where_a_worker_acts(acts: bool) -> None:
+    """It has not begun: a worker that only observes, or is dead, begins nothing."""
+    found, plan = decided(world({"name": "a"}))
+    made = OrganisationPlan(found, plan, plan)
+    view = organisation_view("upgrades/p/o", made, found.now, paused=False, recheck_at=None)
+    (row,) = view.targets
+    assert row.starts
+    assert (row.state, view.summary, view.headline) == (
+        "Waiting",
+        "Waiting",
+        "1 cluster · 1 waiting",
+    )
+    counts = target_counts(view, moves=acts)
+    assert (counts["moving"], counts["waiting"]) == (int(acts), int(not acts))

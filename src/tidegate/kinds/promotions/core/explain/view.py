@@ -56,7 +56,8 @@ def promotion_view(
 def _row(world: PromotionWorld, option: Option) -> TargetRow:
     environment = world.targets()[option.target]
     starts = all_pass(option.verdicts)
-    state = "Updating" if starts else state_of(option.verdicts)
+    # What starts has not begun: a worker that only observes begins nothing.
+    state = "Waiting" if starts else state_of(option.verdicts)
     written = dict.fromkeys(each.value[:SHORT] for each in world.commits_in(environment.name))
     offer = world.offers.get(environment.name)
     waits = state in ("Waiting", "Failed")

@@ -10,6 +10,7 @@ from tidegate.kinds.upgrades.core.journal.made import OrganisationPlan
 from tidegate.kinds.upgrades.core.rules.fleet import brake_labels
 from tidegate.kinds.upgrades.core.rules.progress import can_be_taken_back
 from tidegate.kinds.upgrades.core.step import UpgradeStep
+from tidegate.model.counted import counted
 from tidegate.model.plan import Option
 from tidegate.model.time import Instant
 from tidegate.model.verdict import all_pass
@@ -17,7 +18,7 @@ from tidegate.model.verdict import all_pass
 STATES = {
     UpgradePhase.CURRENT: "Done",
     UpgradePhase.WAITING: "Waiting",
-    UpgradePhase.STARTING: "Updating",
+    UpgradePhase.STARTING: "Waiting",  # a worker that acts asks for it, and then it is under way
     UpgradePhase.UNDER_WAY: "Updating",
     UpgradePhase.FAILED: "Failed",
     UpgradePhase.EXCLUDED: "Excluded",
@@ -69,7 +70,7 @@ def _place(summary: ClusterSummary) -> tuple[int, str, str]:
 def _headline(rows: tuple[TargetRow, ...], paused: bool) -> str:
     states = [each.state for each in rows]
     counts = [f"{states.count(word)} {word.lower()}" for word in dict.fromkeys(sorted(states))]
-    return " · ".join((["Paused"] if paused else []) + [f"{len(rows)} clusters", *counts])
+    return " · ".join((["Paused"] if paused else []) + [counted(len(rows), "cluster"), *counts])
 
 
 def target_row(summary: ClusterSummary) -> TargetRow:

@@ -64,8 +64,8 @@ def pipeline_view(
 
 def state_word(option: Option) -> str:
     """The state of a subscriber, in a word."""
-    if all_pass(option.verdicts):
-        return "Updating"
+    if all_pass(option.verdicts):  # it starts, and has not begun
+        return "Waiting"
     found = {each.reason for each in option.verdicts}
     return next((word for reason, word in _STATES.items() if reason in found), "Waiting")
 
