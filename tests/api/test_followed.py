@@ -3,15 +3,25 @@
 import asyncio
 import threading
 from collections.abc import Mapping
-from typing import Any
+from contextlib import closing
+from pathlib import Path
+from typing import Any, cast
 
 import pytest
+from starlette.applications import Starlette
 
+from tests.api.stage import PARTITION, Client, copied, rollout_journal
 from tests.contract.journals import notes
 from tests.patience import happened
+from tidegate.access.policy_doc import AccessPolicy
+from tidegate.access.roles import Role
+from tidegate.api.dispatch import Api
 from tidegate.api.live.live_journals import LiveJournals
 from tidegate.api.live.looks import Looks
+from tidegate.api.login.login import Login
 from tidegate.api.request_keys import RequestKeys
+from tidegate.api.route_table import ACTS, QUESTIONS
+from tidegate.app.access.tokens import TokenRequest, create_token
 from tidegate.journal.chain import JournalNote
 from tidegate.journal.facts import Requested
 from tidegate.kind_table import rules_of
@@ -19,9 +29,10 @@ from tidegate.machine.system_clock import SystemClock
 from tidegate.model.errors import OutsideError
 from tidegate.model.time import Instant
 from tidegate.store import followed as module
-from tidegate.store.archive_port import JournalSight
+from tidegate.store.archive_port import Archive, JournalSight
 from tidegate.store.client.memory import MemoryStore
 from tidegate.store.followed import FollowedJournal, NotAtHandError
+from tidegate.wiring import open_store
 
 
 class CountingStore(MemoryStore):
@@ -204,3 +215,38 @@ def test_nothing_reads_the_journal_once_the_threads_have_ended() -> None:
     assert left == ["look", "closed"]
     names = {each.name for each in threading.enumerate()}
     assert not [each for each in names if each.startswith(("looks", "answers"))]
+
+
+class _WatchedArchive:
+    """An archive that is never read in a thread with an event loop."""
+
+    def __init__(self, archive: Archive) -> None:
+        self._archive = archive
+
+    def __getattr__(self, name: str) -> Any:
+        with pytest.raises(RuntimeError):
+            asyncio.get_running_loop()
+        return getattr(self._archive, name)
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return rollout_journal(tmp_path_factory.mktemp("followed"))
+
+
+def test_no_question_waits_for_a_server_in_the_event_loop(kept: Path, tmp_path: Path) -> None:
+    """Each is asked twice: what the first one has brought is at hand for the second."""
+    with closing(open_store(str(copied(kept, tmp_path)))) as archive:
+        request = TokenRequest(name="ada", role=Role.ADMIN, reason="a test")
+        create_token(archive, request, "tidegate_ada", SystemClock().now(), "test")
+        watched = cast(Archive, _WatchedArchive(archive))
+        live = LiveJournals(watched, rules_of, SystemClock(), follows=True)
+        login = Login(live.seen, SystemClock(), AccessPolicy(), turn=live.turn)
+        api = Api(live, login, QUESTIONS, ACTS, "test")
+        client = Client(Starlette(routes=api.routes()), "tidegate_ada")
+        for path in [each.path.replace("{name}", PARTITION) for each in QUESTIONS] * 2:
+            assert client.get(path).status < 500, path
+        done = client.post(f"/pause/{PARTITION}", {"reason": "x"}, idempotency_key="k1")
+        again = client.post(f"/pause/{PARTITION}", {"reason": "x"}, idempotency_key="k1")
+        assert (done.status, again.text) == (200, done.text)
+        live.close()

@@ -150,7 +150,7 @@ class Api:
     ) -> Response:
         def ask(journals: Journals) -> tuple[bytes, RouteAnswer, str]:
             seen = seen_by(caller, journals)
-            asked = RouteQuestion(seen, journals, self._live.archive, caller, name, query)
+            asked = RouteQuestion(seen, journals, self._live.seen, caller, name, query)
             found = question.call(asked)
             made = found if isinstance(found, RouteAnswer) else RouteAnswer(found)
             # A plan of the past is no plan to act on.

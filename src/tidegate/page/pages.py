@@ -158,7 +158,7 @@ class ServicePages:
 
     def _archive(self, journals: Journals) -> Archive:
         """The journal that a screen reads from: up to its moment, if that is of the past."""
-        return journals.then if isinstance(journals, PastJournals) else self._live.archive
+        return journals.then if isinstance(journals, PastJournals) else self._live.seen
 
     async def _reader(self, request: Request) -> Caller:
         caller = await self._login.caller(request)
@@ -257,7 +257,7 @@ class ServicePages:
         )
 
     def _tokens(self, request: Request, caller: Caller, journals: Journals) -> Response:
-        create, refused, rows = token_lines(self._live.archive, caller, self._login.now)
+        create, refused, rows = token_lines(self._live.seen, caller, self._login.now)
         header = self._frame(request, caller, journals, "tokens")
         return html("tokens.html", frame=header, create=create, refused=refused, rows=rows)
 
