@@ -144,6 +144,16 @@ def test_a_cluster_that_cannot_be_reached_is_reported_and_the_others_are_listed(
     assert {each["cluster"] for each in unread} == {"app-sre-stage-01"}
     assert (len(items), len(unread)) == (50, 25)
     assert "app-sre-stage-01" in done.stderr
+    unknown = {(each["runs"], each["ready"], each["behind"]) for each in unread}
+    assert unknown == {(None, None, None)}, "nothing is known of them, and so not that it is 0"
+    assert all(each["ready"] is not None for each in items if each not in unread)
+    late = ("get", "shards", BUNDLE, "--integration", "terraform-users", "--behind")
+    shown = tidegate(*late, *nowhere, cwd=stage.folder, env=stage.env).stdout
+    assert shown.count("unknown: its cluster") == 25, "one that may be behind is listed"
+    assert "?/" in shown
+    one = ("show", "shard/terraform-users/app-sre", "--bundle", BUNDLE)
+    shown = tidegate(*one, *nowhere, cwd=stage.folder, env=stage.env).stdout
+    assert "  runs       ?\n" in shown
 
 
 def test_a_worker_moves_an_image_of_the_bundle_when_it_is_asked_to_act(stage: Stage) -> None:

@@ -60,11 +60,12 @@ class ShardReport(Part, frozen=True, kw_only=True):
     digest: str | None
     since: str | None
     pinned_by: str | None
-    ready: int
+    # None: not known, for its cluster cannot be read.
+    ready: int | None
     of: int
     last_run: LastRun | None
     # How many images newer than the one it runs there are, and since when.
-    # None: not known, for an image of its own that its place never had.
+    # None: not known: its cluster cannot be read, or its place never had its image.
     behind: int | None
     behind_since: str | None
     note: str | None
@@ -187,7 +188,8 @@ def row_in(
     """A shard as its namespace has it; without a snapshot, that it could not be read."""
     kind = kind_of(place.managed)
     if snapshot is None:
-        return msgspec.structs.replace(row_of(place, unit, kind, {}, {}, {}), note=UNREAD)
+        bare_row = row_of(place, unit, kind, {}, {}, {})
+        return msgspec.structs.replace(bare_row, ready=None, behind=None, note=UNREAD)
     names = [shard.workload for shard in unit.shards]
     ours = all(snapshot.objects[name].ours for name in names if name in snapshot.objects)
     moved_by = f"rollout {place.partition}" if place.managed.rollout is not None else ""

@@ -34,10 +34,10 @@ def shard_lines(shards: ShardList, now: Instant) -> Iterator[str]:
         facts = (
             ("where", f"{place}, {each.kind}"),
             ("wants", each.wants or UNKNOWN),
-            ("runs", f"{each.runs or 'nothing'} {each.digest or ''}".strip()),
+            ("runs", f"{each.runs or _nothing(each, 'nothing')} {each.digest or ''}".strip()),
             ("since", _age(each.since, now)),
             ("pinned by", each.pinned_by or "-"),
-            ("ready", f"{each.ready} of {each.of}"),
+            ("ready", f"{_ready(each)} of {each.of}"),
             ("last run", _ended(each.last_run)),
             ("behind", _behind(each, now)),
             ("note", each.note or "-"),
@@ -52,13 +52,22 @@ def _cells(shard: ShardReport, now: Instant) -> tuple[str, ...]:
         shard.shard,
         shard.environment,
         shard.wants or UNKNOWN,
-        shard.runs or "-",
+        shard.runs or _nothing(shard, "-"),
         _age(shard.since, now),
-        f"{shard.ready}/{shard.of}",
+        f"{_ready(shard)}/{shard.of}",
         _ended(shard.last_run),
         _behind(shard, now),
         note,
     )
+
+
+def _nothing(shard: ShardReport, word: str) -> str:
+    """The word for a shard that runs nothing; not where that is unknown."""
+    return UNKNOWN if shard.ready is None else word
+
+
+def _ready(shard: ShardReport) -> str:
+    return UNKNOWN if shard.ready is None else str(shard.ready)
 
 
 def _wide(shard: ShardReport) -> tuple[str, ...]:

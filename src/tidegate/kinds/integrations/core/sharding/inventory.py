@@ -46,7 +46,8 @@ class ShardRow(msgspec.Struct, frozen=True, kw_only=True):
     since: Instant | None = None
     # Where an image of its own is written.
     pinned_by: str = ""
-    ready: int = 0
+    # None: not known, for its cluster cannot be read.
+    ready: int | None = 0
     of: int = 0
     # How its last run ended, and how many there were; None: not known.
     last_run: ShardRun | None = None
