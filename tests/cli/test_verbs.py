@@ -377,6 +377,22 @@ def said_at_gate(store: Store, partition: str) -> set[Reason]:
 
 
 @pytest.mark.parametrize("kind", SUBJECTS)
+def test_only_targets_that_wait_are_counted_by_what_they_wait_for(
+    kind: str, journals: dict[str, bytes], tmp_path: Path
+) -> None:
+    """Of every kind alike: `tidegate_waits` and the log count no target that has the change."""
+    database = tmp_path / "journal.db"
+    database.write_bytes(journals[kind])
+    with closing(open_store(str(database))) as store:
+        one = Journals(store, rules_of, clock().now()).read(SUBJECTS[kind].partition)
+    assert one is not None
+    over = [each for each in one.view.targets if each.state in ("Done", "Ignored")]
+    waits = one.view.counts().waits
+    assert sum(waits.values()) <= len(one.view.targets) - len(over)
+    assert ("progress", "Done") not in waits
+
+
+@pytest.mark.parametrize("kind", SUBJECTS)
 def test_a_brake_decides_again_only_what_it_may_cover(
     kind: str, journals: dict[str, bytes], tmp_path: Path
 ) -> None:

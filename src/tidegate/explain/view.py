@@ -87,6 +87,10 @@ class Counts(msgspec.Struct, frozen=True):
     starting: int = 0
 
 
+# A target that has the change, or gets none, waits for nothing, though a verdict says why.
+_WAITS_FOR_NOTHING = frozenset(("Done", "Ignored"))
+
+
 def state_label(word: str) -> str:
     """A state as metrics have it: `No answer` is `no_answer`."""
     return word.lower().replace(" ", "_")
@@ -137,5 +141,6 @@ class PartitionView(msgspec.Struct, frozen=True, kw_only=True):
 
     def waits(self) -> Counter[tuple[str, str]]:
         """Targets that wait, by the gate and the reason that say most about it."""
-        shut = (each.shut for each in self.targets if each.shut is not None and not each.starts)
+        still = (each for each in self.targets if each.state not in _WAITS_FOR_NOTHING)
+        shut = (each.shut for each in still if each.shut is not None and not each.starts)
         return Counter((one.gate.value, one.reason.value) for one in shut)
