@@ -4,6 +4,7 @@ import os
 import signal
 import sqlite3
 import subprocess
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -13,9 +14,12 @@ import pytest
 from tests.cli.test_setting_brakes import tidegate
 from tests.forked import TIDEGATE, Forked
 from tests.patience import PATIENCE_S
+from tidegate.cli.worker.run_watch import _wait_line
+from tidegate.engine.round import RoundResult
+from tidegate.explain.view import Counts
 from tidegate.machine.system_clock import SystemClock
-from tidegate.model.time import SECOND, Duration
-from tidegate.wiring import open_store
+from tidegate.model.time import SECOND, Duration, Instant, format_second
+from tidegate.wiring import clock, open_store
 
 ROOT = Path(__file__).parents[2]
 DEMO = ("--scenario", str(ROOT / "examples" / "demo.yaml"))
@@ -165,3 +169,20 @@ def test_one_pattern_of_several_may_be_for_another_worker(tmp_path: Path) -> Non
     acts = ("--act", "simulated/*", "--act", "upgrades/*")
     with worker(tmp_path, "--once", *acts) as process:
         assert 'Warning: --act: "upgrades/*" matches nothing that is started' in ended(process)
+
+
+@pytest.mark.parametrize(
+    "waits, words",
+    [
+        ({("soak", "NotSoaked"): 2}, "by reason: NotSoaked 2"),
+        ({}, "targets: done 3, soaking 1"),
+    ],
+)
+def test_a_wait_says_what_it_is_for(waits: dict[tuple[str, str], int], words: str) -> None:
+    """Where no gate is shut, it is what targets do."""
+    until = Instant(clock().now() + 2 * 3600 * SECOND)
+    counts = Counts("Progressing", Counter(done=3, soaking=1), Counter(waits))
+    done = RoundResult(partition="p", recheck_at=until, count=lambda: counts)
+    said = _wait_line(done, None)
+    assert said.endswith(f", until {format_second(until)}, {words}")
+    assert _wait_line(done, until) == "", "it is said once"

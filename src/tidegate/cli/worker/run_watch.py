@@ -138,11 +138,14 @@ def _wait_line(done: RoundResult, told: Instant | None) -> str:
     until = done.recheck_at
     if until is None or until == told or (left := until - clock().now()) < WAIT_TOLD_S * SECOND:
         return ""
+    counts = done.count()
     reasons: Counter[str] = Counter()
-    for (_, reason), targets in done.count().waits.items():
+    for (_, reason), targets in counts.waits.items():
         reasons[reason] += targets
-    why = ", ".join(f"{reason} {targets}" for reason, targets in sorted(reasons.items()))
-    return f"waits {format_age(left)}, until {format_second(until)}, by reason: {why or 'none'}"
+    # Where no gate is shut, what targets do is what there is to wait for.
+    said, what = ("by reason", reasons) if reasons else ("targets", counts.states)
+    why = ", ".join(f"{word} {targets}" for word, targets in sorted(what.items()))
+    return f"waits {format_age(left)}, until {format_second(until)}, {said}: {why}"
 
 
 def _kind_of(kinds: Iterable[Started], worker: Worker, partition: str) -> Started:
