@@ -2,7 +2,7 @@
 
 Rollouts from a seed, with groups, slots, soak and deadlines, lived through for some rounds. Where
 an answer looks less far than `when`, it says "not before", and `when` has nothing earlier. What a
-gate says for sure is not later than what `when` says.
+gate says of time, for sure or as an estimate, is not later than what `when` says.
 """
 
 import asyncio
@@ -89,14 +89,16 @@ def check(journals: Journals) -> list[str]:
     for answer in (whole, shown):
         for each in answer.targets:
             met.append(agree(each.expected, said[each.name]))
-            starts_at = said[each.name].starts_at
-            waits = each.until is not None and not each.estimate and each.state == "Waiting"
-            if waits and each.until is not None and starts_at is not None:
-                assert each.until <= starts_at
-    for name in list(said)[:2]:
+            if each.state == "Waiting" and each.expected and each.expected.starts_at:
+                assert not each.until or each.until <= each.expected.starts_at
+    for name, dates_of in said.items():
         one = why(journals, PARTITION, name)
         assert isinstance(one, TargetDetails)
-        met.append(agree(one.target.expected, said[name]))
+        row = one.target
+        met.append(agree(row.expected, dates_of))
+        if row.state == "Waiting" and row.expected and row.expected.starts_at:
+            untils = [each.until for way in row.options for each in way.verdicts]
+            assert max(untils, default="") <= row.expected.starts_at
     return met
 
 

@@ -10,7 +10,9 @@ from tidegate.app.documents import (
     RolloutDetails,
     RolloutList,
     StatusReport,
+    TargetDates,
     TargetDetails,
+    TargetDoc,
     TargetParts,
     group_part,
     recheck_of,
@@ -21,6 +23,7 @@ from tidegate.app.partitions.lookup import target_of
 from tidegate.app.tally import needs_of
 from tidegate.app.when import expected_in
 from tidegate.app.workers import PartitionWorker, standbys
+from tidegate.explain.verdict_part import VerdictPart
 from tidegate.explain.view import PartitionView
 from tidegate.gates.scope import kind_word
 from tidegate.journal.chain import JournalEntry
@@ -28,7 +31,7 @@ from tidegate.journal.fact import UnknownFactError
 from tidegate.model.errors import NotFoundError, StaleError
 from tidegate.model.problem import nearest
 from tidegate.model.target import bare
-from tidegate.model.time import format_instant
+from tidegate.model.time import Instant, format_instant, parse_instant
 from tidegate.store.port import Store
 
 # How many entries of its journal `show` ends with.
@@ -130,7 +133,7 @@ def why(
     expected = expected_in(journals, one).get(found.target.name) if dated else None
     return replace(
         found,
-        target=replace(found.target, expected=expected),
+        target=_dated(found.target, expected),
         stopped_by=journals.stopped_by(one),
         also_in=others,
         worker=one.worker,
@@ -141,10 +144,37 @@ def _details(journals: Journals, one: Decision) -> RolloutDetails:
     found, dates = view_details(one.view), expected_in(journals, one)
     return replace(
         found,
-        targets=tuple(replace(each, expected=dates.get(each.name)) for each in found.targets),
+        targets=tuple(_dated(each, dates.get(each.name)) for each in found.targets),
         stopped_by=journals.stopped_by(one),
         worker=one.worker,
     )
+
+
+def _dated(row: TargetDoc, dates: TargetDates | None) -> TargetDoc:
+    """A target with its dates.
+
+    No gate of it is shut for longer than until it is expected to start: a gate estimates by limits,
+    such as the deadline of another target, and what `when` expects is nearer to what happens.
+    """
+    if dates is None or dates.starts_at is None:
+        return replace(row, expected=dates)
+    starts = parse_instant(dates.starts_at)
+    late = row.estimate and row.until is not None and parse_instant(row.until) > starts
+    return replace(
+        row,
+        expected=dates,
+        until=None if late else row.until,
+        estimate=row.estimate and not late,
+        options=tuple(
+            replace(each, verdicts=tuple(_bounded(one, starts) for one in each.verdicts))
+            for each in row.options
+        ),
+    )
+
+
+def _bounded(part: VerdictPart, starts: Instant) -> VerdictPart:
+    late = part.estimate and parse_instant(part.until) > starts
+    return replace(part, until="", estimate=False) if late else part
 
 
 def view_details(view: PartitionView) -> RolloutDetails:
