@@ -11,9 +11,10 @@ from threading import Lock
 from time import perf_counter, sleep
 
 # How long after a look the next one begins, and how many times as long as it took: looks of ten
-# thousand partitions take longer, and are to leave most of the time to answers.
-REST_S = 0.01
-REST_TIMES = 3
+# thousand partitions take longer, and are to leave half of the time to answers. A request waits for
+# the rest of the look before, this pause, and its own look.
+REST_S = 0.005
+REST_TIMES = 1
 
 
 class Looks:
