@@ -142,6 +142,34 @@ def test_the_group_order_turned_round_in_the_middle_deletes_nothing() -> None:
     assert no_object_was_deleted(play(story))
 
 
+def test_groups_that_are_half_formed_anew_give_no_cluster_anything_before_its_turn() -> None:
+    """The scheduler writes the members of a group, and then its name: in between, prod is dev."""
+
+    async def story(stage: HubStage, worker: Worker) -> None:
+        await worker.live(60 * MINUTE)
+        stage.write("2")
+        await worker.round()
+        stage.hub.stops_after = 0
+        members = {
+            key: stage.hub.api.document(record)["status"]["decisions"]
+            for key, record in sorted(stage.hub.api.records.items())
+            if key[0] is PLACEMENT_DECISION and key[2].startswith("fleet-")
+        }
+        turned = zip(members, reversed(members.values()), strict=True)
+        for key, other in turned:
+            stage.hub.api.put_status(key, {"decisions": other})
+        for _ in range(4):
+            await worker.round()
+            stage.pass_time(1)
+        stage.hub.stops_after = None
+        await worker.live(60 * MINUTE)
+        assert worker.summary() == "Succeeded"
+
+    stage = play(story)
+    at = first_given(stage, "2")
+    assert max(at[f"dev-{each}"] for each in (1, 2)) < at["stage-1"] < at["prod-1"]
+
+
 def test_a_rollout_that_failed_and_goes_on_keeps_the_order_of_its_groups() -> None:
     """It is not over: an agent that answers late, or a retry, has it go on where it was."""
 

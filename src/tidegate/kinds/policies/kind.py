@@ -14,6 +14,7 @@ from tidegate.kinds.policies.core.memory import (
     moved_by_others,
     named,
     put_back,
+    regrouped,
     weighed,
 )
 from tidegate.kinds.policies.core.requests import NOTHING, new_requests
@@ -50,6 +51,9 @@ if TYPE_CHECKING:
 STATUS_EVERY = Duration(SECOND)
 # So long after the last edit of a policy of a set, its author has written all that go together.
 SETTLED = Duration(10 * SECOND)
+# A scheduler that forms its groups anew writes the members and the name of each one after the
+# other: what is there in between puts clusters into groups that were never meant.
+REGROUPED = Duration(5 * SECOND)
 # What a worker calls the status, where it cannot be written.
 STATUS = "status of the Rollout"
 
@@ -73,6 +77,8 @@ class PolicyKind(RolloutKind):
         self._undone: defaultdict[str, dict[str, str]] = defaultdict(dict)
         # By set, the revision that its author may still be writing at, and since when it is seen.
         self._written: dict[str, tuple[str | None, Instant]] = {}
+        # By policy, the groups that clusters changed to on the way, and since when they are seen.
+        self._regrouped: dict[str, tuple[tuple[Membership, ...], Instant]] = {}
         # What is wrong with the pointers that are moved now, by policy, for people to see.
         self._strays: dict[str, dict[str, str]] = {}
 
@@ -95,6 +101,8 @@ class PolicyKind(RolloutKind):
                 now=now,
             )
         groups = self._groups(state, before, kept, seen)
+        if self._is_torn(state, before, groups, seen, now):
+            groups, seen = before, replace(seen, complete=False)
         reports = weighed(state.reports, seen.reports, declared.strategy, now)
         seen = replace(seen, declared=replace(declared, groups=groups), reports=reports)
         weighed_seen = self._drifted(state, seen, now)
@@ -110,9 +118,34 @@ class PolicyKind(RolloutKind):
         return [*super().news(state, weighed_seen, now), *((now, fact) for fact in asked)]
 
     def look_at(self, state: RolloutState) -> Instant | None:
-        """When the author of a set will have written all that go together."""
-        written = self._written.get(state.declared.origin if state.declared is not None else "")
-        return Instant(written[1] + SETTLED) if written is not None else None
+        """When the author of a set, or a scheduler, will have written all that go together."""
+        origin = state.declared.origin if state.declared is not None else ""
+        written, moved = self._written.get(origin), self._regrouped.get(origin)
+        ends = [written[1] + SETTLED] if written is not None else []
+        ends += [moved[1] + REGROUPED] if moved is not None else []
+        return Instant(min(ends)) if ends else None
+
+    def _is_torn(
+        self,
+        state: RolloutState,
+        before: tuple[Membership, ...],
+        groups: tuple[Membership, ...],
+        seen: PolicyObservation,
+        now: Instant,
+    ) -> bool:
+        """Whether clusters changed groups so lately, on the way of a revision, that it may not last."""
+        origin = seen.declared.origin
+        may_reorder = _may_reorder(state, seen.declared)
+        if may_reorder or groups == before or not regrouped(before, groups):
+            self._regrouped.pop(origin, None)
+            return False
+        last, since = self._regrouped.get(origin, ((), now))
+        since = since if last == groups else now
+        if now >= since + REGROUPED:
+            self._regrouped.pop(origin, None)
+            return False
+        self._regrouped[origin] = (groups, since)
+        return True
 
     def _settled(
         self, state: RolloutState, seen: PolicyObservation, now: Instant

@@ -5,13 +5,15 @@ success     once it has lasted for the soak, it stays: what is NonCompliant late
 failure     NonCompliant is on its way until the deadline, and then it has failed.
 groups      a half-written set changes no membership; a cluster that is out of reach keeps its
             place; stable groups are kept as they were, and in their order while a rollout is
-            under way.
+            under way. Meanwhile a cluster changes its group only if that lasts: a scheduler that
+            forms its groups anew writes their members and their names one after the other.
 drift       a pointer that is not where we left it was moved by another, whatever it says now.
 departures  a scheduler takes its time: between the moment at which a cluster is well again and
             the one at which it is back in a decision, it looks as if it had left. So a cluster
             that is registered has left only once it was in no decision for a while.
 """
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 
 from msgspec.structs import replace
@@ -143,3 +145,19 @@ def grouped(
     now = with_offline(before, seen, offline)
     found = steady(before, now, reorder=reorder) if stable else now
     return tuple(replace(group, count=None) for group in found)
+
+
+def regrouped(before: Iterable[Membership], now: Iterable[Membership]) -> frozenset[str]:
+    """The clusters in another group than before; groups of one name are known by their rank."""
+    was, places = _places(before), _places(now)
+    return frozenset(each for each, place in was.items() if places.get(each, place) != place)
+
+
+def _places(groups: Iterable[Membership]) -> dict[str, tuple[str, int]]:
+    ranks: Counter[str] = Counter()
+    found: dict[str, tuple[str, int]] = {}
+    for group in groups:
+        name = group.name or ""
+        found |= dict.fromkeys(group.clusters, (name, ranks[name]))
+        ranks[name] += 1
+    return found
