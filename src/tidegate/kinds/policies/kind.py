@@ -133,7 +133,7 @@ class PolicyKind(RolloutKind):
         seen: PolicyObservation,
         now: Instant,
     ) -> bool:
-        """Whether clusters changed groups so lately, on the way of a revision, that it may not last."""
+        """Whether clusters changed groups, on the way of a revision, too lately for it to last."""
         origin = seen.declared.origin
         may_reorder = _may_reorder(state, seen.declared)
         if may_reorder or groups == before or not regrouped(before, groups):
