@@ -242,7 +242,9 @@ class ControlPlane:
             with urllib.request.urlopen(request, timeout=2, context=tls) as answer:
                 body: bytes = answer.read()
                 return body
-        except (urllib.error.URLError, OSError):
+        except (urllib.error.URLError, OSError) as error:
+            if isinstance(error, urllib.error.HTTPError):
+                error.close()  # it starts, and says so
             return b""
 
 
@@ -269,7 +271,9 @@ class Etcd:
         try:
             with urllib.request.urlopen(f"{self.url}/health", timeout=2) as answer:
                 return b"true" in answer.read()
-        except (urllib.error.URLError, OSError):
+        except (urllib.error.URLError, OSError) as error:
+            if isinstance(error, urllib.error.HTTPError):
+                error.close()
             return False
 
     def compact(self) -> None:
