@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from tidegate.journal.fact import Fact, Mode, some_names
 from tidegate.journal.facts import TaskOutcome
 from tidegate.kinds.policies.core.memory import (
+    Unsettled,
     grouped,
     lingering,
     moved_by_others,
@@ -75,10 +76,10 @@ class PolicyKind(RolloutKind):
         self._missed: defaultdict[str, dict[str, Instant]] = defaultdict(dict)
         # What others moved or took away, by policy and cluster, until it is put back.
         self._undone: defaultdict[str, dict[str, str]] = defaultdict(dict)
-        # By set, the revision that its author may still be writing at, and since when it is seen.
-        self._written: dict[str, tuple[str | None, Instant]] = {}
-        # By policy, the groups that clusters changed to on the way, and since when they are seen.
-        self._regrouped: dict[str, tuple[tuple[Membership, ...], Instant]] = {}
+        # By set, the revision that its author may still be writing at.
+        self._written = Unsettled[str | None](SETTLED)
+        # By policy, the groups that clusters changed to on the way.
+        self._regrouped = Unsettled[tuple[Membership, ...]](REGROUPED)
         # What is wrong with the pointers that are moved now, by policy, for people to see.
         self._strays: dict[str, dict[str, str]] = {}
 
@@ -120,10 +121,8 @@ class PolicyKind(RolloutKind):
     def look_at(self, state: RolloutState) -> Instant | None:
         """When the author of a set, or a scheduler, will have written all that go together."""
         origin = state.declared.origin if state.declared is not None else ""
-        written, moved = self._written.get(origin), self._regrouped.get(origin)
-        ends = [written[1] + SETTLED] if written is not None else []
-        ends += [moved[1] + REGROUPED] if moved is not None else []
-        return Instant(min(ends)) if ends else None
+        ends = (self._written.ends_at(origin), self._regrouped.ends_at(origin))
+        return min((each for each in ends if each is not None), default=None)
 
     def _is_torn(
         self,
@@ -134,18 +133,11 @@ class PolicyKind(RolloutKind):
         now: Instant,
     ) -> bool:
         """Whether clusters changed groups, on the way of a revision, too lately for it to last."""
-        origin = seen.declared.origin
-        may_reorder = _may_reorder(state, seen.declared)
-        if may_reorder or groups == before or not regrouped(before, groups):
-            self._regrouped.pop(origin, None)
+        declared = seen.declared
+        if _may_reorder(state, declared) or groups == before or not regrouped(before, groups):
+            self._regrouped.forget(declared.origin)
             return False
-        last, since = self._regrouped.get(origin, ((), now))
-        since = since if last == groups else now
-        if now >= since + REGROUPED:
-            self._regrouped.pop(origin, None)
-            return False
-        self._regrouped[origin] = (groups, since)
-        return True
+        return self._regrouped.is_new(declared.origin, groups, now)
 
     def _settled(
         self, state: RolloutState, seen: PolicyObservation, now: Instant
@@ -157,14 +149,10 @@ class PolicyKind(RolloutKind):
         """
         known, declared = state.declared, seen.declared
         if not seen.several or known is None or declared.revision in (None, known.revision):
-            self._written.pop(declared.origin, None)
+            self._written.forget(declared.origin)
             return seen
-        revision, since = self._written.get(declared.origin, (None, now))
-        since = since if revision == declared.revision else now
-        if now >= since + SETTLED:
-            self._written.pop(declared.origin, None)
+        if not self._written.is_new(declared.origin, declared.revision, now):
             return seen
-        self._written[declared.origin] = (declared.revision, since)
         paused = declared.requests.paused if declared.requests is not None else False
         before = replace(
             declared,

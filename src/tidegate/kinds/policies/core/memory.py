@@ -15,6 +15,7 @@ departures  a scheduler takes its time: between the moment at which a cluster is
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
+from typing import Generic, TypeVar
 
 from msgspec.structs import replace
 
@@ -24,6 +25,8 @@ from tidegate.kinds.rollouts.core.strategy import Strategy
 from tidegate.kinds.rollouts.core.world import Membership
 from tidegate.model.target import Status, Target
 from tidegate.model.time import SECOND, Duration, Instant
+
+T = TypeVar("T")
 
 # Far longer than a scheduler takes, and than a taint that comes and goes is away.
 DEPARTURE = Duration(5 * 60 * SECOND)
@@ -145,6 +148,33 @@ def grouped(
     now = with_offline(before, seen, offline)
     found = steady(before, now, reorder=reorder) if stable else now
     return tuple(replace(group, count=None) for group in found)
+
+
+class Unsettled(Generic[T]):
+    """Changes that count once they have lasted: by name, what was seen, and since when."""
+
+    def __init__(self, lasts: Duration) -> None:
+        self._lasts = lasts
+        self._seen: dict[str, tuple[T, Instant]] = {}
+
+    def is_new(self, name: str, value: T, now: Instant) -> bool:
+        """Whether a change that is seen has not lasted yet; one that has is forgotten."""
+        last = self._seen.get(name)
+        since = last[1] if last is not None and last[0] == value else now
+        if now >= since + self._lasts:
+            self.forget(name)
+            return False
+        self._seen[name] = (value, since)
+        return True
+
+    def forget(self, name: str) -> None:
+        """Nothing has changed, or no longer."""
+        self._seen.pop(name, None)
+
+    def ends_at(self, name: str) -> Instant | None:
+        """When what is seen now will have lasted; None: nothing waits for that."""
+        seen = self._seen.get(name)
+        return None if seen is None else Instant(seen[1] + self._lasts)
 
 
 def regrouped(before: Iterable[Membership], now: Iterable[Membership]) -> frozenset[str]:
