@@ -6,7 +6,7 @@ a chain, its entries, the next chain, and in the end the claims.
 
 from collections.abc import Generator, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Protocol
+from typing import Any, NoReturn, Protocol
 
 import msgspec
 
@@ -75,3 +75,17 @@ class Archive(Store, Protocol):
         UserError where the database has a better way of its own.
         """
         ...
+
+
+class ReadOnlyArchive:
+    """For archives that are read only: everything that would change one is refused."""
+
+    def refusal(self) -> Exception:
+        """What a caller is told that writes to it."""
+        raise NotImplementedError
+
+    def _refuse(self, *_: Any, **__: Any) -> NoReturn:
+        raise self.refusal()
+
+    append = append_many = save = lease = release = renew = take_many = release_many = _refuse
+    wish = compact = dump = adopt = backup = look = _refuse

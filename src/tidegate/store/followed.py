@@ -11,7 +11,6 @@ from collections import OrderedDict, deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from threading import Lock, local
-from typing import Any, NoReturn
 
 from msgspec.structs import replace
 
@@ -19,7 +18,7 @@ from tidegate.journal.chain import Break, JournalEntry, JournalNote, genesis, li
 from tidegate.journal.lease import KeptLease
 from tidegate.journal.pieces import Chain
 from tidegate.journal.selection import EntryFilter
-from tidegate.store.archive_port import Archive, JournalSight, SeenPartition
+from tidegate.store.archive_port import Archive, JournalSight, ReadOnlyArchive, SeenPartition
 from tidegate.store.port import Head, TakenPlace, Tell
 
 # Entries that are kept of a chain at least, once it was read: what a page shows at its end, and a
@@ -67,7 +66,7 @@ def _weight(entries: list[JournalEntry]) -> int:
     return sum(len(each.body) for each in entries) + _ENTRY_BYTES * len(entries)
 
 
-class FollowedJournal:
+class FollowedJournal(ReadOnlyArchive):
     """An archive as of the last look, for readers."""
 
     def __init__(self, archive: Archive) -> None:
@@ -254,8 +253,6 @@ class FollowedJournal:
     def close(self) -> None:
         """The archive belongs to its opener."""
 
-    def _refuse(self, *_: Any, **__: Any) -> NoReturn:
-        raise TypeError("what was seen of a journal is not written to: write to the journal")
-
-    append = append_many = save = lease = release = renew = take_many = release_many = _refuse
-    wish = compact = dump = adopt = backup = look = _refuse
+    def refusal(self) -> Exception:
+        """A mistake of ours."""
+        return TypeError("what was seen of a journal is not written to: write to the journal")

@@ -6,7 +6,6 @@ a later moment is never before that of an earlier one, whatever the moments in b
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, NoReturn
 
 import msgspec
 
@@ -18,7 +17,7 @@ from tidegate.journal.selection import EntryFilter
 from tidegate.model.errors import UserError
 from tidegate.model.problem import Problem
 from tidegate.model.time import Instant, format_second
-from tidegate.store.archive_port import Archive
+from tidegate.store.archive_port import Archive, ReadOnlyArchive
 from tidegate.store.port import Head, TakenPlace, Tell
 
 
@@ -30,7 +29,7 @@ class PastMoment(msgspec.Struct, frozen=True):
     seq: int = 0
 
 
-class PastStore:
+class PastStore(ReadOnlyArchive):
     """An archive up to a moment, for readers. Leases are not facts, so there are none."""
 
     def __init__(
@@ -150,9 +149,7 @@ class PastStore:
     def close(self) -> None:
         """The archive belongs to its opener."""
 
-    def _refuse(self, *_: Any, **__: Any) -> NoReturn:
+    def refusal(self) -> Exception:
+        """What was is not changed."""
         what = f"the journal of {format_second(self.moment.at)} cannot be changed"
-        raise UserError((Problem("at", what, "leave the moment out to act now"),))
-
-    append = append_many = save = lease = release = renew = take_many = release_many = _refuse
-    wish = compact = dump = adopt = backup = look = _refuse
+        return UserError((Problem("at", what, "leave the moment out to act now"),))
