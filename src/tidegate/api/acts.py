@@ -3,6 +3,7 @@
 from collections.abc import Callable, Collection, Iterable
 
 from msgspec import field
+from msgspec.structs import replace
 
 from tidegate.access.four_eyes import GivenApproval
 from tidegate.access.roles import Reached, Right
@@ -113,14 +114,10 @@ def approve(act: RouteAct[ApproveBody]) -> PreparedAct:
     body = act.body
     return _asked(
         act,
-        OperatorRequest(
-            verb=Verb.APPROVE,
-            groups=body.groups,
-            gates=body.gates,
-            version=body.version,
+        replace(
+            _answer(Verb.APPROVE, body),
             standing=body.standing,
             expires_at=_ahead("expires", body.expires, act.journals.now),
-            reason=body.reason,
         ),
     )
 
