@@ -2,7 +2,7 @@
 
 import pytest
 
-from tidegate.cli.worker.serve import ending_words
+from tidegate.cli.worker.service_process import ending_words
 from tidegate.model.errors import UserError
 from tidegate.model.problem import Problem
 

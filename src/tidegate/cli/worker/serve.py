@@ -2,62 +2,40 @@
 
 import asyncio
 import os
-import platform
-import signal
-import socket
 import sys
-from collections.abc import Callable, Coroutine
 from contextlib import ExitStack
 from functools import partial
 from threading import RLock
-from typing import Any
 
 import click
 from msgspec.structs import replace
 
-from tidegate import __version__
-from tidegate.access.policy_doc import AccessPolicy
-from tidegate.api.app import Probes, local_probes, make_app
+from tidegate.api.app import Probes
 from tidegate.api.dispatch import Refused
-from tidegate.api.server import AppServer, TlsFiles, address, bind
+from tidegate.api.server import bind
 from tidegate.cli.live import opened
 from tidegate.cli.output import wants_colour
 from tidegate.cli.shape import Command
 from tidegate.cli.worker.fork import AnsweringProcess, fork_answering
 from tidegate.cli.worker.front import Front
 from tidegate.cli.worker.options import (
-    brake_book,
     executor,
-    gatherer,
     is_file,
     prepare_process,
     worker_options,
-    worker_settings,
 )
-from tidegate.cli.worker.patterns import acted_on, check_patterns
+from tidegate.cli.worker.patterns import check_patterns
 from tidegate.cli.worker.service import access_policy, first_token, tls_files
-from tidegate.engine.execute import Executor
-from tidegate.engine.notify import NoticeQueue
-from tidegate.engine.started import Started
-from tidegate.engine.watchdog import Watchdog
-from tidegate.engine.worker import Worker
-from tidegate.explain.notice import NoticeKind
+from tidegate.cli.worker.service_process import VERSION, ServiceParts, ServiceProcess
 from tidegate.kind_table import start_kinds
-from tidegate.model.errors import UserError
-from tidegate.model.time import SECOND
-from tidegate.settings.picture_key import picture_links
 from tidegate.settings.setting_reader import split_address
 from tidegate.settings.setting_table import TABLE
 from tidegate.settings.settings import Merged, Settings, revealed, shown
 from tidegate.store.archive_port import Archive
-from tidegate.telemetry.kind import KindTelemetry
-from tidegate.telemetry.listener import with_listener
 from tidegate.telemetry.log import Log
-from tidegate.telemetry.observer import Observer
 from tidegate.telemetry.stray import take_stray
-from tidegate.wiring import clock, open_store, webhook
+from tidegate.wiring import clock, open_store
 
-_VERSION = {"version": __version__, "python": platform.python_version()}
 # A journal that only the process has that made it.
 MEMORY = "memory:"
 _NOTIFY = [name for name in TABLE if name.startswith("notify.")]
@@ -103,7 +81,8 @@ def serve(merged: Merged, seed: int, allow_mass_delete: bool) -> None:
     policy, tls = access_policy(settings), tls_files(settings)
     with ExitStack() as stack:
         ears = [stack.enter_context(bind(*where)) for where in _addresses(settings)]
-        beside = _forked(settings, kinds, policy, tls, ears)
+        parts = ServiceParts(settings, kinds, carries_out, policy, tls, ears)
+        beside = _forked(parts)
         if beside is not None:
             stack.callback(beside.abandon)
         store = stack.enter_context(opened(settings.database, writes=True, creates=True))
@@ -114,32 +93,25 @@ def serve(merged: Merged, seed: int, allow_mass_delete: bool) -> None:
                 log.say("warning", line, what="setting")
             if told := first_token(store, settings):
                 log.say("info", told, what="token")
-            asyncio.run(_serve(store, kinds, carries_out, settings, log, ears, policy, tls, beside))
+            asyncio.run(_serve(parts, store, log, beside))
         finally:
             log.close()
 
 
-def _forked(
-    settings: Settings,
-    kinds: list[Started],
-    policy: AccessPolicy,
-    tls: TlsFiles | None,
-    ears: list[socket.socket],
-) -> AnsweringProcess | None:
+def _forked(parts: ServiceParts) -> AnsweringProcess | None:
     """A process that answers; None where only this one has the journal."""
+    settings = parts.settings
     if settings.database == MEMORY:
         return None
-    links = picture_links(settings)
 
     def make(probes: Probes, refused: Refused) -> Front:
-        for ear in ears[1:]:
+        for ear in parts.ears[1:]:
             ear.close()
         prepare_process()
-        store = open_store(settings.database)
         here = is_file(settings.database)
-        return Front(store, kinds, policy, tls, probes, refused, links, here=here, own_process=True)
+        return parts.front(open_store(settings.database), probes, refused, here, own_process=True)
 
-    return fork_answering(make, ears[0], _VERSION, partial(_log, settings))
+    return fork_answering(make, parts.ears[0], VERSION, partial(_log, settings))
 
 
 def _addresses(settings: Settings) -> list[tuple[str, int]]:
@@ -183,156 +155,7 @@ def _tell_settings(log: Log, merged: Merged) -> None:
 
 
 async def _serve(
-    store: Archive,
-    kinds: list[Started],
-    carries_out: Executor,
-    settings: Settings,
-    log: Log,
-    ears: list[socket.socket],
-    policy: AccessPolicy,
-    tls: TlsFiles | None,
-    beside: AnsweringProcess | None,
+    parts: ServiceParts, store: Archive, log: Log, beside: AnsweringProcess | None
 ) -> None:
     prepare_process()
-    asks = gatherer(settings)
-
-    def telemetry(partition: str) -> KindTelemetry:
-        kind = worker.kind_of(partition)
-        return next(each.telemetry for each in kinds if each.kind is kind)
-
-    def more() -> bytes:
-        return b"".join(each.telemetry.text() for each in kinds) + front.metrics()
-
-    # The worker comes next: it reports to the observer, which asks it how it is.
-    observer = Observer(
-        log,
-        clock(),
-        __version__,
-        lambda: worker.vitals(),  # noqa: PLW0108
-        telemetry,
-        more,
-    )
-    notices = observer.notices = _notices(settings, observer)
-    worker = Worker(
-        with_listener(store, observer.written),
-        [each.kind for each in kinds],
-        clock(),
-        carries_out,
-        worker_settings(settings),
-        observer.report,
-        brake_book(settings, store, asks),
-        notices,
-    )
-    probes = local_probes(
-        ill=lambda: [*observer.ill(), *front.ill()],
-        missing=observer.missing,
-        metrics=observer.metrics.text,
-        version=_VERSION,
-    )
-    front: Front | AnsweringProcess
-    if beside is None:
-        front = here = Front(
-            store,
-            kinds,
-            policy,
-            tls,
-            probes,
-            observer.refused,
-            picture_links(settings),
-            here=False,
-            own_process=False,
-        )
-        answers = [here.run(ears[0])]
-    else:
-        front, answers = beside, [beside.run(probes, observer.refused)]
-    probed = [AppServer(make_app(probes)) for _ in ears[1:]]
-    answers += [server.serve([ear]) for server, ear in zip(probed, ears[1:], strict=True)]
-
-    def stop(name: str) -> None:
-        observer.stopping = True
-        log.say("info", f"{name}: nothing more is begun", what="stopping")
-        front.hush()
-        worker.stop()
-
-    def stop_answering() -> None:
-        front.stop()
-        for server in probed:
-            server.stop()
-
-    loop = asyncio.get_running_loop()
-    for each in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(each, stop, each.name)
-    where = address(*ears[0].getsockname()[:2])
-    log.say("info", f"serving on {where}", what="serving", listen=where, version=__version__)
-    for ear in ears[1:]:
-        alone = address(*ear.getsockname()[:2])
-        log.say("info", f"probes on {alone}", what="serving", probes=alone)
-    if not settings.act:
-        log.say("info", "observes only: nothing is acted on without --act", what="serving")
-    looking = asyncio.create_task(_tell_found(worker, settings, log))
-    try:
-        await _together(worker, answers, stop_answering, observer)
-    except Exception as error:
-        what, why, said = ending_words(error)
-        log.say("error", f"{why}; nothing moves until it is started again", what=what, error=said)
-        raise
-    finally:
-        looking.cancel()
-        await asks.close()
-        for one in kinds:
-            await one.close()
-    log.say("info", "stopped", what="stopped")
-
-
-def ending_words(error: Exception) -> tuple[str, str, str]:
-    """What an error that ends the process is called in the log, why it ends, and the error."""
-    if isinstance(error, UserError):
-        return "setting", "what this process was given cannot be used", str(error)
-    return "crash", "a bug ends this process", repr(error)
-
-
-async def _tell_found(worker: Worker, settings: Settings, log: Log) -> None:
-    """Once everything was found: what --act does not match."""
-    await worker.discovered.wait()
-    lines = list(acted_on(settings.act, worker.vitals().running))
-    # A rollout of that name may be declared later; until then nothing is acted on.
-    level = "error" if len(lines) == len(settings.act) else "warning"
-    for line in lines:
-        log.say(level, line, what="setting")
-
-
-def _notices(settings: Settings, observer: Observer) -> NoticeQueue | None:
-    """Notices through the webhook, where one is set."""
-    if not settings.notify_webhook:
-        return None
-    notifier = webhook(
-        settings.notify_webhook,
-        settings.notify_template,
-        settings.notify_time / SECOND,
-        picture_links(settings),
-    )
-    wanted = frozenset(NoticeKind(each) for each in settings.notify_on)
-    return NoticeQueue(notifier, wanted, settings.notify_queue, observer.on_notice)
-
-
-async def _together(
-    worker: Worker,
-    answers: list[Coroutine[Any, Any, None]],
-    stop_answering: Callable[[], None],
-    observer: Observer,
-) -> None:
-    """Until the worker ends; if either ends by an error, so does everything."""
-    watchdog = Watchdog(asyncio.get_running_loop(), observer.held, worker.steps)
-    watchdog.start()
-    beating = asyncio.create_task(observer.beat())
-    answering = [asyncio.create_task(each) for each in answers]
-    working = asyncio.create_task(worker.run())
-    await asyncio.wait((*answering, working), return_when=asyncio.FIRST_COMPLETED)
-    worker.stop()
-    await asyncio.wait((working,))
-    stop_answering()
-    await asyncio.wait(answering)
-    beating.cancel()
-    watchdog.stop()
-    for each in (working, *answering):
-        each.result()
+    await ServiceProcess(parts, store, log, beside).run()
