@@ -15,6 +15,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from tidegate.engine.brakes.book import BrakeBook
+from tidegate.engine.discovery import Discovery
 from tidegate.engine.execute import Executor
 from tidegate.engine.journal import Journal
 from tidegate.engine.kind import Kind
@@ -37,14 +38,26 @@ from tidegate.model.errors import OutsideError, StaleError
 from tidegate.model.time import SECOND, Duration, Instant
 from tidegate.store.port import BrokenChainError, Store
 
-# A partition that is missing from the list this often is gone.
-MISSED_MAX = 3
 # After so many partitions that a brake is held against, others get their turn.
 WOKEN_AT_ONCE = 50
 
 
 # What happened to a partition: for logs, metrics and tests.
 Report = Callable[[str, "RoundResult | Led | Exception"], None]
+
+
+class _OwnState:
+    """What a worker keeps of one partition from one turn to the next."""
+
+    def __init__(self) -> None:
+        self.part: PartitionState[Any] | None = None
+        # The last round that was begun.
+        self.round: Round | None = None
+        self.failures = 0
+        # The whole chain is read once; from then on each entry as it is read.
+        self.verified = False
+        # Whether the lease is to be asked for, whatever is known of it.
+        self.renews = True
 
 
 class Worker:
@@ -63,8 +76,6 @@ class Worker:
     ) -> None:
         self._store = store
         self._kinds = tuple(kinds)
-        # The kind of every partition that was ever discovered.
-        self._kind_of: dict[str, Kind[Any, Any, Any, Any]] = {}
         self._clock = clock
         self._settings = settings
         self._book = book if book is not None else BrakeBook(store)
@@ -86,6 +97,8 @@ class Worker:
             for each in self._kinds
         }
         self._report = report or (lambda _partition, _outcome: None)
+        timeout_s = settings.observe_timeout_s
+        self._discovery = Discovery(self._kinds, timeout_s, partial(self._report, ""))
         self._wakes: dict[str, asyncio.Event] = {}
         self._running: dict[str, asyncio.Task[None]] = {}
         # Those between two rounds, whose states none is changing.
@@ -99,8 +112,6 @@ class Worker:
         self._troubles = KnownTroubles()
         # Set once everything there is was found.
         self.discovered = asyncio.Event()
-        # How often in a row a partition was not listed.
-        self._missed: dict[str, int] = {}
         self._journal_at: float | None = None
         self._crash: BaseException | None = None
 
@@ -119,7 +130,7 @@ class Worker:
 
     def kind_of(self, partition: str) -> Kind[Any, Any, Any, Any]:
         """The kind of a partition that was discovered."""
-        return self._kind_of[partition]
+        return self._discovery.kind_of(partition)
 
     def wake(self, partition: str) -> None:
         """Something happened to a partition: it gets a round soon."""
@@ -175,18 +186,7 @@ class Worker:
             self.stop()
 
     async def _discover(self) -> None:
-        found: set[str] = set()
-        whole = True
-        for kind in self._kinds:
-            try:
-                async with asyncio.timeout(self._settings.observe_timeout_s):
-                    some = await kind.partitions()
-            except (OutsideError, TimeoutError, OSError) as error:
-                self._report("", error)
-                whole = False
-                continue
-            found.update(some)
-            self._kind_of |= dict.fromkeys(some, kind)
+        found, whole = await self._discovery.find()
         new = [each for each in sorted(found) if self._is_mine(each) and each not in self._running]
         if new:
             try:
@@ -197,7 +197,9 @@ class Worker:
             self._wakes[partition] = asyncio.Event()
             self._running[partition] = self._begin(self._run_partition(partition), partition)
         if whole:
-            self._leave(frozenset(found))
+            for partition in self._discovery.gone(self._running, found):
+                self._running.pop(partition).cancel()
+                self._wakes.pop(partition)
             self.discovered.set()
 
     def _is_mine(self, partition: str) -> bool:
@@ -207,15 +209,6 @@ class Worker:
         """Keep the leases, and as many as other workers have."""
         report = partial(self._report, "")
         return self._leadership.run(self._running.keys, self.wake, report, self._settings.follow_s)
-
-    def _leave(self, found: frozenset[str]) -> None:
-        """Leave a partition once it was missing some times in a row: lists may be short."""
-        for partition in [each for each in self._running if each not in found]:
-            self._missed[partition] = self._missed.get(partition, 0) + 1
-            if self._missed[partition] >= MISSED_MAX:
-                self._running.pop(partition).cancel()
-                self._wakes.pop(partition)
-        self._missed = {each: n for each, n in self._missed.items() if each not in found}
 
     async def _listen(self) -> None:
         """Notice what others write: approvals, holds, another worker's entries."""
@@ -265,77 +258,93 @@ class Worker:
 
     async def _run_partition(self, partition: str) -> None:
         """Round after round, for as long as the lease is ours."""
-        kind = self._kind_of[partition]
-        part: PartitionState[Any] | None = None
-        # The round that is in progress; None: none is.
-        one: Round | None = None
-        failures = 0
-        lease: Lease | None = None
-        # The whole chain once; from then on each entry as it is read.
-        verified, renews = False, True
+        own = _OwnState()
         try:
             while not self._stop.is_set():
                 try:
-                    lease = self._leadership.held(partition)
-                    if lease is not None and self._leadership.gives(partition):
-                        self._lead(partition, False)
-                        await self._leadership.release(lease)
-                        lease = part = None
-                    elif renews or not self._leadership.lasts(lease):
-                        lease = await self._leadership.take(partition)
-                    renews = False
-                    self._lead(partition, lease is not None)
+                    lease = await self._lease(partition, own)
                     if lease is None:
-                        if leader := self._leadership.followed(partition):
-                            self._report(partition, Led(False, leader))
-                        await self._wakes[partition].wait()
-                        self._wakes[partition].clear()
-                        continue
-                    if not verified:
-                        await asyncio.to_thread(verify_chain, self._store, partition)
-                        verified = True
-                    if part is None:
-                        part = await asyncio.to_thread(
-                            PartitionState, self._store, partition, kind.rules, acts=True
-                        )
-                        part.wake = partial(self.wake, partition)
-                    async with self._turns.one() as waited:
-                        if waited and (self._stop.is_set() or self._leadership.gives(partition)):
-                            continue  # its turn was long in coming: others wait for it
-                        one = self._new_round(kind, part, lease)
-                        result = await self._run_round(one)
-                    failures = 0
-                    if result.looked:
-                        self._leadership.looked(partition)
-                    self._report(partition, result)
-                    for trouble in self._troubles.news(partition, result.troubles):
-                        self._report(partition, trouble)
-                    if self._notices is not None:
-                        await self._notices.round_ended(one, result)
-                    self._seen[partition] = part.next_seq - 1
-                    if result.frees:
-                        self.wake_all()
-                    await self._pause(partition, part, result.recheck_at)
+                        await self._follow(partition)
+                    else:
+                        await self._take_turn(partition, own, lease)
                 except (OutsideError, StaleError, TimeoutError, OSError) as error:
-                    failures += 1
-                    if one is None or one.folds:
-                        part = None  # the state in memory may be wrong: fold it again
-                    verified = verified and not isinstance(error, BrokenChainError)
-                    renews = True
-                    self._leadership.failed(partition, error)
-                    self._report(partition, error)
-                    await first_of(self._stop.wait(), asyncio.sleep(self._backoff.wait_s(failures)))
+                    await self._failed(partition, own, error)
         finally:
             self._lead(partition, False)
             lease = self._leadership.held(partition)
             if lease is not None:
                 await asyncio.shield(self._leadership.end(lease, partial(self._report, partition)))
 
+    async def _lease(self, partition: str, own: _OwnState) -> Lease | None:
+        """The lease, taken or renewed where that is due; None: another worker leads."""
+        lease = self._leadership.held(partition)
+        if lease is not None and self._leadership.gives(partition):
+            self._lead(partition, False)
+            await self._leadership.release(lease)
+            lease = own.part = None
+        elif own.renews or not self._leadership.lasts(lease):
+            lease = await self._leadership.take(partition)
+        own.renews = False
+        self._lead(partition, lease is not None)
+        return lease
+
+    async def _follow(self, partition: str) -> None:
+        """Wait until there may be something to lead."""
+        if leader := self._leadership.followed(partition):
+            self._report(partition, Led(False, leader))
+        await self._wakes[partition].wait()
+        self._wakes[partition].clear()
+
+    async def _take_turn(self, partition: str, own: _OwnState, lease: Lease) -> None:
+        """One round, once it is its turn, and the pause after it."""
+        kind = self.kind_of(partition)
+        part = await self._state(partition, own)
+        async with self._turns.one() as waited:
+            if waited and (self._stop.is_set() or self._leadership.gives(partition)):
+                return  # its turn was long in coming: others wait for it
+            own.round = one = self._new_round(kind, part, lease)
+            result = await self._run_round(one)
+        own.failures = 0
+        if result.looked:
+            self._leadership.looked(partition)
+        self._report(partition, result)
+        for trouble in self._troubles.news(partition, result.troubles):
+            self._report(partition, trouble)
+        if self._notices is not None:
+            await self._notices.round_ended(one, result)
+        self._seen[partition] = part.next_seq - 1
+        if result.frees:
+            self.wake_all()
+        await self._pause(partition, part, result.recheck_at)
+
+    async def _state(self, partition: str, own: _OwnState) -> PartitionState[Any]:
+        """The state of a partition, folded once from a chain that is whole."""
+        if not own.verified:
+            await asyncio.to_thread(verify_chain, self._store, partition)
+            own.verified = True
+        if own.part is None:
+            rules = self.kind_of(partition).rules
+            part = await asyncio.to_thread(PartitionState, self._store, partition, rules, acts=True)
+            part.wake = partial(self.wake, partition)
+            own.part = part
+        return own.part
+
+    async def _failed(self, partition: str, own: _OwnState, error: Exception) -> None:
+        """A turn ended by an error: report it, and try again after a pause that grows."""
+        own.failures += 1
+        if own.round is None or own.round.folds:
+            own.part = None  # the state in memory may be wrong: fold it again
+        own.verified = own.verified and not isinstance(error, BrokenChainError)
+        own.renews = True
+        self._leadership.failed(partition, error)
+        self._report(partition, error)
+        await first_of(self._stop.wait(), asyncio.sleep(self._backoff.wait_s(own.failures)))
+
     def _lead(self, partition: str, leads: bool) -> None:
         if leads is not (partition in self._led):
             (self._led.add if leads else self._led.discard)(partition)
             if not leads:
-                self._kind_of[partition].on_lease_lost(partition)
+                self.kind_of(partition).on_lease_lost(partition)
                 if self._notices is not None:
                     self._notices.forget(partition)
             self._report(partition, Led(leads))
