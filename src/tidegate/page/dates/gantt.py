@@ -1,6 +1,6 @@
 """When, as a picture: a bar for each target, freezes shaded, what has no date last, and why."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from html import escape
 from types import MappingProxyType
 
@@ -48,6 +48,23 @@ def date_rows(items: Sequence[TargetDates], now: Instant) -> list[DateRow]:
     return sorted(rows, key=lambda row: (not row.done_at, row.starts_at, row.done_at, row.target))
 
 
+class _Axis(msgspec.Struct, frozen=True):
+    """From a moment on, so long."""
+
+    now: Instant
+    whole: int
+
+    def across(self, moment: int) -> float:
+        """Where a moment is; what is outside of it is at an end."""
+        part = min(1.0, max(0.0, (moment - self.now) / self.whole))
+        return round(LEFT + part * (WIDTH - LEFT - 10), 1)
+
+    def bar(self, starts_at: str | None, done_at: str) -> tuple[float, float]:
+        """Where a bar begins, and its width, wide enough to be seen."""
+        start = self.across(parse_instant(starts_at) if starts_at else self.now)
+        return start, max(3.0, round(self.across(parse_instant(done_at)) - start, 1))
+
+
 def gantt_picture(
     rows: Sequence[DateRow],
     freezes: Sequence[tuple[str, Span]],
@@ -61,62 +78,57 @@ def gantt_picture(
     `link`: where the name of a target leads.
     """
     shown = rows[:ROWS_SHOWN]
-    dates = [parse_instant(each.done_at) for each in shown if each.done_at]
-    dates += [
-        parse_instant(was.done_at)
-        for each in shown
-        if (was := before.get(each.target)) is not None and was.done_at
-    ]
-    end = max(dates, default=now)
-    whole = max(LEAST, end - now)
-
-    def across(moment: int) -> float:
-        part = min(1.0, max(0.0, (moment - now) / whole))
-        return round(LEFT + part * (WIDTH - LEFT - 10), 1)
-
+    ends = [each.done_at for each in shown]
+    ends += [before[each.target].done_at or "" for each in shown if each.target in before]
+    dates = [parse_instant(each) for each in ends if each]
+    axis = _Axis(now, max(LEAST, max(dates, default=now) - now))
     high = TOP + HIGH * len(shown) + 6
-    body = list[str]()
-    for title, span in freezes:
-        if span.end > now and span.start < now + whole:
-            x, width = across(span.start), round(across(span.end) - across(span.start), 1)
-            body.append(
-                f'<rect class="freeze" x="{x}" y="{TOP - 6}" width="{width}" height="{high - TOP}">'
-                f"<title>{escape(title)}</title></rect>"
-            )
-    # The year is said where there are two.
-    first = 5 if format_second(now)[:4] == format_second(now + whole)[:4] else 0
-    for number in range(_TICKS):
-        moment = now + whole * number // (_TICKS - 1)
-        x, word = across(moment), format_second(moment)[first:16].replace("T", " ")
-        word += "" if number else _ZONE
-        anchor = "end" if number == _TICKS - 1 else "start"
-        body.append(f'<text class="tick" x="{x}" y="14" text-anchor="{anchor}">{word}</text>')
-        body.append(f'<path class="line" d="M{x} 18V{high}"/>')
+    body = [*_freezes(freezes, axis, high), *_ticks(axis, high)]
     for at, row in enumerate(shown):
-        y = TOP + at * HIGH
-        name = row.target if len(row.target) <= _NAME_MAX else f"{row.target[:_NAME_MAX]}…"
-        text = f'<text x="0" y="{y + 12}">{escape(name)}</text>'
-        body.append(f'<a href="{escape(link(row.target))}">{text}</a>')
-        was = before.get(row.target)
-        if was is not None and was.done_at:
-            start = across(parse_instant(was.starts_at) if was.starts_at else now)
-            width = max(3.0, round(across(parse_instant(was.done_at)) - start, 1))
-            body.append(
-                f'<rect class="was" x="{start}" y="{y + HIGH - 5}" width="{width}" height="3"/>'
-            )
-        if row.done_at:
-            start = across(parse_instant(row.starts_at) if row.starts_at else now)
-            width = max(3.0, round(across(parse_instant(row.done_at)) - start, 1))
-            told = escape(f"{row.starts_at or 'now'} – {row.done_at}")
-            body.append(
-                f'<rect class="span" x="{start}" y="{y + 2}" width="{width}" height="{HIGH - 6}"'
-                f"><title>{told}</title></rect>"
-            )
-        else:
-            body.append(
-                f'<text class="none" x="{LEFT}" y="{y + 12}">{escape(row.reason[:110])}</text>'
-            )
+        body += _row(row, before.get(row.target), TOP + at * HIGH, axis, link(row.target))
     return (
         f'<svg class="gantt" xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {high}"'
         f' role="group" aria-labelledby="when-title">{"".join(body)}</svg>'
+    )
+
+
+def _freezes(freezes: Sequence[tuple[str, Span]], axis: _Axis, high: int) -> Iterator[str]:
+    for title, span in freezes:
+        if span.end > axis.now and span.start < axis.now + axis.whole:
+            x = axis.across(span.start)
+            width = round(axis.across(span.end) - x, 1)
+            yield (
+                f'<rect class="freeze" x="{x}" y="{TOP - 6}" width="{width}" height="{high - TOP}">'
+                f"<title>{escape(title)}</title></rect>"
+            )
+
+
+def _ticks(axis: _Axis, high: int) -> Iterator[str]:
+    # The year is said where there are two.
+    first = 5 if format_second(axis.now)[:4] == format_second(axis.now + axis.whole)[:4] else 0
+    for number in range(_TICKS):
+        moment = axis.now + axis.whole * number // (_TICKS - 1)
+        x, word = axis.across(moment), format_second(moment)[first:16].replace("T", " ")
+        word += "" if number else _ZONE
+        anchor = "end" if number == _TICKS - 1 else "start"
+        yield f'<text class="tick" x="{x}" y="14" text-anchor="{anchor}">{word}</text>'
+        yield f'<path class="line" d="M{x} 18V{high}"/>'
+
+
+def _row(row: DateRow, was: TargetDates | None, y: int, axis: _Axis, address: str) -> Iterator[str]:
+    """The name, the bar as things are, and the bar, or why there is none."""
+    name = row.target if len(row.target) <= _NAME_MAX else f"{row.target[:_NAME_MAX]}…"
+    text = f'<text x="0" y="{y + 12}">{escape(name)}</text>'
+    yield f'<a href="{escape(address)}">{text}</a>'
+    if was is not None and was.done_at:
+        x, width = axis.bar(was.starts_at, was.done_at)
+        yield f'<rect class="was" x="{x}" y="{y + HIGH - 5}" width="{width}" height="3"/>'
+    if not row.done_at:
+        yield f'<text class="none" x="{LEFT}" y="{y + 12}">{escape(row.reason[:110])}</text>'
+        return
+    x, width = axis.bar(row.starts_at, row.done_at)
+    told = escape(f"{row.starts_at or 'now'} – {row.done_at}")
+    yield (
+        f'<rect class="span" x="{x}" y="{y + 2}" width="{width}" height="{HIGH - 6}"'
+        f"><title>{told}</title></rect>"
     )
