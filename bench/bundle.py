@@ -29,7 +29,7 @@ from tidegate.documents import plain_yaml
 from tidegate.git.client.tree.directory import DirectoryTree
 from tidegate.machine.file_cache import FileCache
 from tidegate.machine.processes import processes
-from tidegate.wiring import bundle_sections
+from tidegate.wiring.bundles import bundle_sections
 
 SIZES = (100, 1_000, 10_000)
 # What was aimed for: a word in a table, never an assertion.

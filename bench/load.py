@@ -33,7 +33,7 @@ from tidegate.kinds.rollouts.fleet import Observation
 from tidegate.kinds.rollouts.wire.remote_fleet import Carried
 from tidegate.model.target import Status
 from tidegate.model.time import SECOND
-from tidegate.wiring import remote_fleet
+from tidegate.wiring.outside import remote_fleet
 
 GROUPS, PER_GROUP = 10, 10
 SOAK_S = 1

@@ -39,7 +39,8 @@ from tidegate.access.roles import Role
 from tidegate.app.access.tokens import TokenRequest, create_token
 from tidegate.kinds.rollouts.fleet import Observation
 from tidegate.kinds.rollouts.wire.remote_fleet import Carried
-from tidegate.wiring import clock, open_store, remote_fleet
+from tidegate.wiring import clock, open_store
+from tidegate.wiring.outside import remote_fleet
 
 ROLLOUTS, GROUPS, EVERY_MS = 100, 4, 107
 READ_MS_MAX = 100

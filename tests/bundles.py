@@ -6,7 +6,7 @@ from tidegate.bundle.finding import BundleFinding
 from tidegate.bundle.section import Bundle
 from tidegate.git.tree_port import Tree, identity_of, is_read
 from tidegate.machine.file_cache import NoCache
-from tidegate.wiring import read_bundle
+from tidegate.wiring.bundles import read_bundle
 
 PRODUCTION = "/services/app-interface/namespaces/app-interface-production-int.yml"
 TESTING = "/clusters/appint-ex-01/namespaces/testing.yml"

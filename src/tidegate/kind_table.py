@@ -1,6 +1,6 @@
 """Every kind there is, one line each: its rules, how it is started, its reasons and its facts.
 
-Only this module and `wiring.py` know all kinds; everything is imported when it is asked for.
+Only this module and `wiring` know all kinds; everything is imported when it is asked for.
 """
 
 from functools import cache

@@ -18,10 +18,10 @@ from tests.forge.server import VENDORS
 from tests.forge.world import JANE, TOKEN, US
 from tests.patience import patiently
 from tests.serving import answering
-from tidegate import wiring
 from tidegate.forge.client.session import ForgeLimits
 from tidegate.forge.port import CheckStatus, Forge, RequestState, StatusState
 from tidegate.model.errors import OutsideError, UserError
+from tidegate.wiring import forges
 
 KINDS = tuple(VENDORS)
 Story = Callable[[RemotelyHosted], Awaitable[None]]
@@ -347,7 +347,7 @@ def test_a_redirect_is_not_followed_with_a_token(kind: str) -> None:
 
             async with answering(moved) as address:
                 url, project = f"http://{address}", f"http://{address}/group/config.git"
-                forge = wiring.forge(project, kind, url, "env:T", {"T": TOKEN})
+                forge = forges.forge(project, kind, url, "env:T", {"T": TOKEN})
                 with pytest.raises(OutsideError, match="it has moved: correct the address"):
                     await forge.find(source="a")
                 await forge.close()
@@ -378,7 +378,7 @@ def test_a_token_comes_from_where_the_settings_say_or_where_tools_look(
                 ("", {usual: TOKEN}),
                 ("", {}),
             ):
-                forge: Forge = wiring.forge(remote, kind, "", token, env)
+                forge: Forge = forges.forge(remote, kind, "", token, env)
                 assert await forge.find(source="a") == ()
                 await forge.close()
 
@@ -391,7 +391,7 @@ def test_a_token_comes_from_where_the_settings_say_or_where_tools_look(
 def test_what_is_no_token_is_refused_unrepeated(env: dict[str, str]) -> None:
     """Nothing there, or more than one word."""
     with pytest.raises(UserError, match="forgeToken: ") as told:
-        wiring.forge("git@github.com:o/n.git", "auto", "", "env:T", env)
+        forges.forge("git@github.com:o/n.git", "auto", "", "env:T", env)
     assert TOKEN not in str(told.value)
 
 

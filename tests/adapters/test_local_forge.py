@@ -10,10 +10,10 @@ import pytest
 
 from tests.contract.test_forge import proposal
 from tests.forge.bare import bare_repository, commit, git, tip
-from tidegate import wiring
 from tidegate.forge.client.local import LocalForge
 from tidegate.forge.port import CheckStatus, RequestState, StatusState
 from tidegate.model.errors import OutsideError, UserError
+from tidegate.wiring import forges
 
 # Another process, which opens merge requests of branches of its own and says something on each.
 WRITER = """
@@ -61,7 +61,7 @@ def test_a_path_is_a_forge(form: str, tmp_path: Path) -> None:
     """By the path, or as an address; it is known by its number from then on."""
     bare = bare_repository(tmp_path / "a b.git")
     commit(bare, "promote-1", {"a.yml": "a: 2\n"}, onto="main")
-    forge = wiring.forge(form.format(bare))
+    forge = forges.forge(form.format(bare))
     made = asyncio.run(forge.open(proposal()))
     assert made.url == f"{bare.as_uri()}#1"
 

@@ -13,13 +13,13 @@ from pathlib import Path
 import pytest
 
 from tests.patience import PATIENCE_S, is_gone, until
-from tidegate import wiring
 from tidegate.kinds.integrations.client.runners.command import CommandRunner
 from tidegate.kinds.integrations.client.runners.container import ContainerRunner
 from tidegate.kinds.integrations.client.runners.process import LINE_BYTES_MAX
 from tidegate.kinds.integrations.core.review.affected import Input
 from tidegate.kinds.integrations.dry_runs_port import DryRunRequest, MissingError, Runner
 from tidegate.model.errors import OutsideError, UserError
+from tidegate.wiring import outside
 
 IMAGE = "quay.io/it/it:f929a38"
 
@@ -239,9 +239,9 @@ def test_the_first_runner_there_is_is_taken_and_none_is_said(
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(MissingError, match="no podman and no docker here; write --command"):
-        wiring.runner("auto")
+        outside.runner("auto")
     with pytest.raises(MissingError, match="no docker here"):
-        wiring.runner("docker")
-    assert isinstance(wiring.runner("auto", "it"), CommandRunner)
+        outside.runner("docker")
+    assert isinstance(outside.runner("auto", "it"), CommandRunner)
     _script(tmp_path, "", "docker")
-    assert isinstance(wiring.runner("auto"), ContainerRunner)
+    assert isinstance(outside.runner("auto"), ContainerRunner)

@@ -20,7 +20,7 @@ from click.testing import CliRunner, Result
 
 from tests.estates import Land
 from tests.folders import Folder
-from tidegate import kind_table, wiring
+from tidegate import kind_table
 from tidegate.cli import prompt
 from tidegate.cli.main import cli
 from tidegate.kinds.integrations.bundle.section import INTEGRATIONS
@@ -28,7 +28,8 @@ from tidegate.kinds.integrations.core.workloads.estate import estate_of, manifes
 from tidegate.kubernetes.port import DEPLOYMENT, Cluster
 from tidegate.model.errors import OutsideError, UserError
 from tidegate.model.problem import Problem, Problems
-from tidegate.wiring import read_bundle
+from tidegate.wiring import bundles, outside, repositories
+from tidegate.wiring.bundles import read_bundle
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "plans"
 CLUSTERS = {"prod-1": "production", "stage-1": "stage"}
@@ -64,7 +65,7 @@ def land(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Land:
             raise UserError((problem,), where=kubeconfig or "kubeconfig")
         return known[context]
 
-    monkeypatch.setattr(wiring, "cluster", cluster)
+    monkeypatch.setattr(outside, "cluster", cluster)
     monkeypatch.chdir(tmp_path)
     for name in [name for name in os.environ if name.startswith("TIDEGATE_")]:
         monkeypatch.delenv(name)
@@ -306,7 +307,7 @@ def test_tags_get_their_digests_where_a_registry_is_named(
         async def close(self) -> None:
             pass
 
-    monkeypatch.setattr(wiring, "registry", lambda hosts, _: Shelf() if hosts else None)
+    monkeypatch.setattr(outside, "registry", lambda hosts, _: Shelf() if hosts else None)
     done = tidegate("apply", "--yes", "--registry", "quay.io")
     assert done.exit_code == 1
     assert "there is no image quay.io/app-sre/qontract-reconcile:missing" in done.stderr
@@ -359,7 +360,7 @@ def test_what_would_be_created_is_shown_in_full(tidegate: Run) -> None:
 
 def predecessors(land: Land, folder: Folder) -> None:
     """Have everything there as the existing manager makes it."""
-    bundle = read_bundle(wiring.open_tree(folder.root), wiring.bundle_cache(wanted=False))
+    bundle = read_bundle(repositories.open_tree(folder.root), bundles.bundle_cache(wanted=False))
     declared = INTEGRATIONS.of(bundle)
     wanted = estate_of(declared.integrations, declared.inventories, Problems())
     for piece in wanted.pieces():
@@ -568,7 +569,7 @@ def test_what_one_cause_stops_is_two_lines_and_a_count(
     ) -> Cluster:
         raise UserError((Problem("", "no kubeconfig there", "set KUBECONFIG"),), where="k.yaml")
 
-    monkeypatch.setattr(wiring, "cluster", none)
+    monkeypatch.setattr(outside, "cluster", none)
     objects = len(json.loads(tidegate("plan", "-o", "json").stdout)["changes"])
     assert objects > 8
     for command in ("plan", "diff", "apply", "verify"):

@@ -10,9 +10,9 @@ from click.testing import CliRunner, Result
 from tests.estates import Land
 from tests.folders import Folder
 from tests.git_repos import commit, git
-from tidegate import wiring
 from tidegate.cli.main import cli
 from tidegate.kubernetes.port import Cluster
+from tidegate.wiring import outside, repositories
 
 OLD, NEW = "a" * 40, "b" * 40
 SAAS = """
@@ -40,13 +40,13 @@ def land(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Land:
     def cluster(context: str | None = None, *_: object, **__: object) -> Cluster:
         return found.clusters()[context or ""]
 
-    monkeypatch.setattr(wiring, "cluster", cluster)
+    monkeypatch.setattr(outside, "cluster", cluster)
     monkeypatch.chdir(tmp_path)
     for name in [name for name in os.environ if name.startswith("TIDEGATE_")]:
         monkeypatch.delenv(name)
     for name in ("CACHE", "CONFIG", "STATE"):
         monkeypatch.setenv(f"XDG_{name}_HOME", str(tmp_path / name))
-    wiring._remote_heads.cache_clear()
+    repositories._remote_heads.cache_clear()
     return found
 
 
@@ -228,6 +228,6 @@ def test_what_follows_a_branch_runs_its_newest_commit(
     assert done.exit_code == 0, done.output
     assert images(land)["follower"] == first[:7]
     second = commit(upstream, {"a": "2"})
-    wiring._remote_heads.cache_clear()
+    repositories._remote_heads.cache_clear()
     assert bundle.run("apply", "--yes").exit_code == 0
     assert images(land)["follower"] == second[:7]

@@ -22,8 +22,8 @@ from tests.pipelined import (
     pipeline_text,
     saas_text,
 )
-from tidegate import wiring
 from tidegate.kinds.promotions.core.channels.sources import TargetPlace
+from tidegate.wiring import repositories
 
 PARTITION = "channels/payments"
 
@@ -82,7 +82,7 @@ class Play:
 
     def work_once(self, *arguments: str) -> None:
         """One worker, until nothing more happens by itself; it reads branches anew."""
-        wiring._remote_heads.cache_clear()
+        repositories._remote_heads.cache_clear()
         state = ("--promotion-state", str(self.folder / "state"))
         done = self.run("run", "--once", "--kind", "promotions", *state, *arguments)
         assert done.returncode == 0, done.stderr

@@ -13,7 +13,7 @@ from tests import command
 from tests.bundles import INVENTORY, PRODUCTION, integration
 from tidegate.cli.render.findings import FORMATS as RENDERERS
 from tidegate.kinds.integrations.cli.validate import FORMATS
-from tidegate.wiring import bundle_rules
+from tidegate.wiring.bundles import bundle_rules
 
 ROOT = Path(__file__).parents[2]
 BAD = integration(

@@ -305,9 +305,9 @@ def test_an_address_in_a_document_gets_no_credentials(tmp_path: Path) -> None:
 def test_a_command_without_requests_loads_no_client() -> None:
     """An HTTP client takes half a second to import: only who makes a source has it."""
     code = (
-        "import sys; from tidegate import wiring\n"
+        "import sys; from tidegate.wiring import outside\n"
         "assert 'aiohttp' not in sys.modules\n"
-        "wiring.evidence_source()\n"
+        "outside.evidence_source()\n"
         "assert 'aiohttp' in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -11,7 +11,7 @@ from tidegate.git.client.tree.git import GitTree
 from tidegate.git.tree_port import Tree
 from tidegate.machine.file_cache import NoCache
 from tidegate.model.errors import UserError
-from tidegate.wiring import read_bundle
+from tidegate.wiring.bundles import read_bundle
 
 OTHERS = {
     ".hidden/a.yml": "a: b\n",

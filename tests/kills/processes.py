@@ -16,7 +16,7 @@ import msgspec
 from tests.forked import TIDEGATE, Forked
 from tests.patience import PATIENCE_S
 from tidegate.kinds.rollouts.wire.remote_fleet import Carried
-from tidegate.wiring import remote_fleet
+from tidegate.wiring.outside import remote_fleet
 
 # Short leases and short waits: a killed worker is replaced in a second.
 HASTE = ("--lease", "1s", "--resync", "300ms", "--discover", "300ms", "--actions", "8")

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.bundles import MemoryTree, bundle_of
-from tidegate.wiring import read_bundle
+from tidegate.wiring.bundles import read_bundle
 
 ROOT = Path(__file__).parents[2] / "examples" / "app-interface"
 FILES = {

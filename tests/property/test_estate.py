@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidegate import wiring
 from tidegate.kinds.integrations.bundle.section import INTEGRATIONS
 from tidegate.kinds.integrations.core.workloads.estate import (
     Estate,
@@ -17,7 +16,8 @@ from tidegate.kinds.integrations.core.workloads.estate import (
 from tidegate.kinds.integrations.core.workloads.workloads import render
 from tidegate.model.problem import Problems
 from tidegate.registry.image import image_named, is_same, revision_of
-from tidegate.wiring import read_bundle
+from tidegate.wiring import bundles, repositories
+from tidegate.wiring.bundles import read_bundle
 
 REPOSITORY = "quay.io/app-sre/qontract-reconcile"
 _tags = st.from_regex(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,20}", fullmatch=True)
@@ -64,8 +64,8 @@ def test_any_text_can_be_a_label(text: str) -> None:
 @pytest.fixture(scope="module")
 def estate() -> Estate:
     bundle = read_bundle(
-        wiring.open_tree(Path(__file__).parents[2] / "examples/app-interface"),
-        wiring.bundle_cache(wanted=False),
+        repositories.open_tree(Path(__file__).parents[2] / "examples/app-interface"),
+        bundles.bundle_cache(wanted=False),
     )
     problems = Problems()
     declared = INTEGRATIONS.of(bundle)

@@ -21,7 +21,7 @@ from tidegate.kinds.integrations.core.review.notes import PinNote
 from tidegate.kinds.integrations.core.workloads.estate import Estate, estate_of
 from tidegate.machine.file_cache import NoCache
 from tidegate.model.problem import Problems
-from tidegate.wiring import read_bundle
+from tidegate.wiring.bundles import read_bundle
 
 FILE = "integrations/it.yml"
 NOTE = PinNote(by="ann", reason="it's: #4", until="2026-12-01").text

@@ -7,11 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.bundles import read_uncached
-from tidegate import wiring
 from tidegate.kinds.integrations.app.estates import BundleEstates
 from tidegate.kinds.integrations.core.sharding.names import LENGTH_MAX
 from tidegate.kinds.integrations.core.waves.rehearsal import compare, job_of
 from tidegate.kinds.integrations.core.workloads.estate import Estate
+from tidegate.wiring import repositories
 
 EXAMPLE = Path(__file__).parents[2] / "examples/app-interface"
 _words = st.text("abcxyz ,'[]", min_size=1, max_size=20).map(str.strip).filter(bool)
@@ -49,7 +49,7 @@ def test_a_difference_that_was_accepted_is_not_another_one(
 
 def estate() -> Estate:
     """The example's."""
-    source = BundleEstates(lambda: wiring.open_tree(EXAMPLE), read_uncached)
+    source = BundleEstates(lambda: repositories.open_tree(EXAMPLE), read_uncached)
     return asyncio.run(source.read())
 
 

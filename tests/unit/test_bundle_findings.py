@@ -4,7 +4,7 @@ import pytest
 
 from tests.bundles import INVENTORY, PRODUCTION, bundle_of, integration, said, with_integration
 from tidegate.kinds.integrations.bundle.section import INTEGRATIONS
-from tidegate.wiring import bundle_rules
+from tidegate.wiring.bundles import bundle_rules
 
 SPEC = "spec: {resources: {requests: {cpu: 100m, memory: 100Mi}}}"
 PLACE = f"- namespace: {{$ref: {PRODUCTION}}}\n"

@@ -12,7 +12,7 @@ from referencing import Registry, Resource
 
 from tidegate.bundle.catalogue import catalogue
 from tidegate.documents.strict_yaml import read_documents
-from tidegate.wiring import bundle_sections
+from tidegate.wiring.bundles import bundle_sections
 
 ROOT = Path(__file__).parents[2]
 TYPES = catalogue(bundle_sections())

@@ -13,7 +13,7 @@ from tidegate.bundle.reader import programs, read_bundle, salt_of
 from tidegate.bundle.section import BundleSection, Documents, DocumentType, Faults
 from tidegate.kinds.integrations.bundle.section import INTEGRATIONS
 from tidegate.machine.file_cache import NoCache
-from tidegate.wiring import bundle_sections
+from tidegate.wiring.bundles import bundle_sections
 
 ROOT = Path(tidegate.__file__).parent
 # What fetches bytes and keeps them; it decides nothing of what they mean.

@@ -234,7 +234,7 @@ def test_a_bundle_is_the_same_in_any_number_of_processes(tmp_path: Path, dies: s
         from tidegate.bundle import file_reader, reader
         from tidegate.git.tree_port import identity_of
         from tidegate.machine.file_cache import FileCache
-        from tidegate.wiring import bundle_sections
+        from tidegate.wiring.bundles import bundle_sections
 
         file_reader.PROCESS_BYTES_MIN = file_reader.PART_BYTES = 1_000
         texts = {{path[1:]: text.encode() for path, text in files(100)}}
@@ -295,7 +295,7 @@ def test_what_is_kept_in_this_process_only_is_kept_by_it() -> None:
         from tests.bundles import MemoryTree
         from tests.property.test_bundle_is_its_files import Memory
         from tidegate.bundle import file_reader, reader
-        from tidegate.wiring import bundle_sections
+        from tidegate.wiring.bundles import bundle_sections
 
         file_reader.PROCESS_BYTES_MIN = file_reader.PART_BYTES = 1_000
         texts = {path[1:]: text.encode() for path, text in files(50)}

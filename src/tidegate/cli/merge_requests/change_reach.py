@@ -5,7 +5,6 @@ from pathlib import Path
 
 import msgspec
 
-from tidegate import wiring
 from tidegate.bundle.section import Bundle
 from tidegate.edit.edited_tree import EditedTree
 from tidegate.git.tree_port import Tree
@@ -17,6 +16,7 @@ from tidegate.kinds.integrations.core.review.effect import effects_of
 from tidegate.kinds.integrations.core.workloads.estate import Estate
 from tidegate.kinds.promotions.app.ports import ChangeReach, PinnedShards, ReachedShards
 from tidegate.settings.settings import Settings
+from tidegate.wiring import bundles, repositories
 
 
 class IntegrationReach:
@@ -43,7 +43,7 @@ class IntegrationReach:
     def _read(self, commit: str) -> tuple[Tree, Bundle, Estate]:
         if commit not in self._before:
             self._before.clear()  # a worker reads many commits, one after the other
-            tree = wiring.open_tree(self._folder, commit)
+            tree = repositories.open_tree(self._folder, commit)
             bundle = _read(tree)
             self._before[commit] = tree, bundle, estate_in(bundle, site_of(self._settings))
         return self._before[commit]
@@ -57,12 +57,12 @@ class IntegrationHolds:
 
     def __call__(self, commit: str, files: Mapping[str, bytes]) -> Mapping[str, bytes]:
         """The change on a commit of the bundle, with an override for each shard held back."""
-        tree, site = wiring.open_tree(self._folder, commit), site_of(self._settings)
+        tree, site = repositories.open_tree(self._folder, commit), site_of(self._settings)
         return held_back(tree, _read, site, files)
 
 
 def _read(tree: Tree) -> Bundle:
-    return wiring.read_live_bundle(tree, wiring.bundle_cache())
+    return bundles.read_live_bundle(tree, bundles.bundle_cache())
 
 
 def _reached(tree: Tree, before: Estate, after: Estate) -> tuple[ReachedShards, ...]:

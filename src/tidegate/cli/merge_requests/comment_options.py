@@ -71,14 +71,14 @@ class Commenting:
     ) -> int:
         import os
 
-        from tidegate import wiring
         from tidegate.cli.merge_requests.proposal_options import forge_of
+        from tidegate.wiring import repositories
 
-        forge = forge_of(settings, wiring.repository(folder).url)
+        forge = forge_of(settings, repositories.repository(folder).url)
         try:
             number = self._number or number_in(os.environ)
             if number is None:
-                branch = branch_of(head, os.environ) or wiring.branch_here(folder)
+                branch = branch_of(head, os.environ) or repositories.branch_here(folder)
                 number = await _number_of(forge, branch)
             await forge.comment(number, key, text)
             return number

@@ -22,6 +22,7 @@ from tidegate.kinds.promotions.files.files import Files, root_in
 from tidegate.kinds.promotions.rules import PromotionRules
 from tidegate.model.errors import TidegateError
 from tidegate.settings.settings import Settings
+from tidegate.wiring import repositories
 
 
 def record_checks(
@@ -75,10 +76,10 @@ def _facts(
 
 def _files(settings: Settings, folder: Path) -> tuple[Files, str]:
     """The files that were verified, and the root of the bundle in their repository."""
-    repository = wiring.repository(folder)
+    repository = repositories.repository(folder)
     contents: Contents = repository
     commit = repository.resolve(settings.revision or "HEAD")
     if not settings.revision:
-        contents = wiring.working_files(folder, repository)
+        contents = repositories.working_files(folder, repository)
     root = root_in(repository.prefix)
     return Files(contents, commit, root), root

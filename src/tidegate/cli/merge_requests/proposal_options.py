@@ -119,7 +119,7 @@ class Proposing:
             here = "" if repository is not None else "--write edits the files, "
             click.echo(f"nothing was changed: {here}--open-mr offers it", err=True)
             return None
-        from tidegate import wiring
+        from tidegate.wiring import repositories
 
         if self.write and repository is not None:
             raise click.UsageError("--write: there is no working tree of it here; use --push")
@@ -130,7 +130,7 @@ class Proposing:
             )
         if repository is None:
             assert folder is not None, "a repository or the folder it is in"
-            repository = wiring.repository(folder)
+            repository = repositories.repository(folder)
         if self.write and folder is not None:
             _print(_written(repository, offer, folder), to_stderr)
         if not any(self._offers.values()):
@@ -180,25 +180,25 @@ class Proposing:
 
 def forge_of(settings: Settings, remote: str) -> "Forge":
     """The forge of a remote; UserError if it cannot be determined."""
-    from tidegate import wiring
+    from tidegate.wiring import forges
 
     if not remote:
         raise click.UsageError(
             "the repository has no remote; run `git remote add origin ADDRESS` in it"
         )
-    return wiring.forge(remote, settings.forge, settings.forge_url, settings.forge_token)
+    return forges.forge(remote, settings.forge, settings.forge_url, settings.forge_token)
 
 
 def _written(repository: "Repository", offer: "Offer", folder: Path) -> Iterator[str]:
     """Edit the files of the working tree; a line each."""
-    from tidegate import wiring
     from tidegate.propose.offer import edits_here
+    from tidegate.wiring import repositories
 
-    root = wiring.working_tree(folder)
+    root = repositories.working_tree(folder)
     if root is None:
         raise click.UsageError(f"{folder}: has no working tree to write to; use --commit")
     edits = edits_here(offer, repository)
-    wiring.write_files(root, edits.old, edits.new)
+    repositories.write_files(root, edits.old, edits.new)
     for path, content in sorted(edits.new.items()):
         created = "edited" if path in edits.old else "created"
         yield f"{path} {'deleted' if content is None else created}"
@@ -242,9 +242,9 @@ def _step_lines(done: "ProposedChange", url: str) -> Iterator[str]:
 
 def _is_here(folder: Path) -> bool:
     """Whether a folder is in the repository that the command runs in."""
-    from tidegate import wiring
+    from tidegate.wiring import repositories
 
-    return wiring.working_tree(Path.cwd()) == wiring.working_tree(folder)
+    return repositories.working_tree(Path.cwd()) == repositories.working_tree(folder)
 
 
 def _next_lines(done: "ProposedChange", elsewhere: Path | None) -> Iterator[str]:

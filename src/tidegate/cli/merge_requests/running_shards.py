@@ -8,7 +8,6 @@ from itertools import islice
 from pathlib import Path
 from typing import TypeVar
 
-from tidegate import wiring
 from tidegate.edit.edited_tree import EditedTree
 from tidegate.git.tree_port import Tree
 from tidegate.kinds.integrations.app.estate import EstateView, FindCluster, read_estate
@@ -24,6 +23,7 @@ from tidegate.kinds.integrations.core.workloads.estate import ManagedPlace, Unit
 from tidegate.kinds.promotions.app.ports import TrialFiles
 from tidegate.kinds.promotions.core.verification import EnvironmentRuns
 from tidegate.settings.settings import Settings
+from tidegate.wiring import bundles, outside, repositories
 
 T = TypeVar("T")
 # A shard by the name of its place and its own.
@@ -112,16 +112,19 @@ class IntegrationRunning:
         """The estate of a commit, worked out again where a branch that it follows has moved."""
         if self._view is not None and self._view[0] == commit:
             view = self._view[1]
-            if await asyncio.to_thread(with_heads, view.bundle, wiring.read_head) is view.bundle:
+            if (
+                await asyncio.to_thread(with_heads, view.bundle, repositories.read_head)
+                is view.bundle
+            ):
                 return view
         self._depending.clear()
-        self._view = commit, await self._estate(wiring.open_tree(self._folder, commit))
+        self._view = commit, await self._estate(repositories.open_tree(self._folder, commit))
         return self._view[1]
 
     async def _estate(self, tree: Tree) -> EstateView:
-        bundle = await asyncio.to_thread(wiring.read_live_bundle, tree, wiring.bundle_cache())
+        bundle = await asyncio.to_thread(bundles.read_live_bundle, tree, bundles.bundle_cache())
         settings = self._settings
-        registry = wiring.registry(settings.registry, settings.registry_auth)
+        registry = outside.registry(settings.registry, settings.registry_auth)
         return await read_estate(tree, lambda _: bundle, site_of(settings), registry)
 
     def _all_depending(
@@ -152,11 +155,11 @@ def depending_shards(
     tree: Tree, trials: TrialFiles, settings: Settings
 ) -> dict[str, frozenset[ShardKey]]:
     """The shards that would get another image with the files of each trial."""
-    site, cache = site_of(settings), wiring.bundle_cache()
-    before = estate_in(wiring.read_live_bundle(tree, cache), site)
+    site, cache = site_of(settings), bundles.bundle_cache()
+    before = estate_in(bundles.read_live_bundle(tree, cache), site)
     found: dict[str, frozenset[ShardKey]] = {}
     for name, files in trials.items():
-        after = estate_in(wiring.read_live_bundle(EditedTree(tree, dict(files)), cache), site)
+        after = estate_in(bundles.read_live_bundle(EditedTree(tree, dict(files)), cache), site)
         effects = effects_of(before, after).effects
         moved = (each for each in effects if each.unit and each.moves_image)
         found[name] = frozenset((each.place, each.unit) for each in moved)

@@ -47,7 +47,7 @@ _LEVELS = {"note": "notice"}
 
 def sarif(findings: Sequence[BundleFinding], prefix: str) -> str:
     """A log in the Static Analysis Results Interchange Format."""
-    from tidegate.wiring import bundle_rules
+    from tidegate.wiring.bundles import bundle_rules
 
     rules = [
         {"id": name, "shortDescription": {"text": text}} for name, text in bundle_rules().items()

@@ -11,6 +11,7 @@ from tidegate import wiring
 from tidegate.documents.files import read_as
 from tidegate.model.time import SECOND, Duration, Instant, format_age
 from tidegate.simulation.fast_loop import SimulatedClock
+from tidegate.wiring import bundles, repositories
 
 if TYPE_CHECKING:
     from tidegate.api.app import Probes
@@ -129,7 +130,7 @@ def _bundle(source: BundleSource, look_s: float) -> tuple[str, Made]:
 
     if not source.images:
         raise click.UsageError("--image is missing; write --image TAG for each that goes out")
-    bundle = wiring.read_bundle(wiring.open_tree(source.folder), wiring.bundle_cache())
+    bundle = bundles.read_bundle(repositories.open_tree(source.folder), bundles.bundle_cache())
     place = rehearsed_place(bundle, source.integration, source.environment)
     manner = read_behaviour_file(source.behaviour)
     told = f"integrations: {place.integration.name} in {len(place.units)} shards"

@@ -22,7 +22,7 @@ from tidegate.settings.brake_file import BrakeFile
 from tidegate.settings.prometheus_file import read_servers
 from tidegate.settings.settings import Settings
 from tidegate.store.port import Store
-from tidegate.wiring import evidence_source
+from tidegate.wiring.outside import evidence_source
 
 # Changes of a partition collect for this long before its next round: targets of a wave report
 # within moments of each other.

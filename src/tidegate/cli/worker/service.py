@@ -24,7 +24,8 @@ from tidegate.net.picture_links import PictureLinks
 from tidegate.page.pages import ServicePages
 from tidegate.settings.settings import Settings, revealed
 from tidegate.store.archive_port import Archive
-from tidegate.wiring import clock, token_reviews
+from tidegate.wiring import clock
+from tidegate.wiring.outside import token_reviews
 
 ADMIN = "admin"
 _SUFFIX = ".admin-token"

@@ -33,7 +33,8 @@ from tidegate.telemetry.kind import KindTelemetry
 from tidegate.telemetry.listener import with_listener
 from tidegate.telemetry.log import Log
 from tidegate.telemetry.observer import Observer
-from tidegate.wiring import clock, webhook
+from tidegate.wiring import clock
+from tidegate.wiring.outside import webhook
 
 VERSION = {"version": __version__, "python": platform.python_version()}
 

@@ -20,7 +20,7 @@ def start(settings: Settings, _seed: int) -> Started | None:
     """The policies of the hub that is set; None: none is."""
     if not settings.hub:
         return None
-    from tidegate.wiring import cluster
+    from tidegate.wiring.outside import cluster
 
     hub = cluster(None, settings.hub, nullcontext)
     fleet = PolicyFleet(hub, files=files_of(settings))
@@ -36,7 +36,8 @@ def files_of(settings: Settings) -> "Callable[[], tuple[FiledRollout, ...]] | No
 
 def _filed(folder: Path, revision: str | None) -> "tuple[FiledRollout, ...]":
     from tidegate.kinds.policies.bundle import POLICIES_SECTION
-    from tidegate.wiring import bundle_cache, open_tree, read_bundle
+    from tidegate.wiring.bundles import bundle_cache, read_bundle
+    from tidegate.wiring.repositories import open_tree
 
     bundle = read_bundle(open_tree(folder, revision), bundle_cache())
     return POLICIES_SECTION.of(bundle).rollouts

@@ -68,14 +68,14 @@ def pipeline_ports(
     settings: Settings, offers: "PromotionPorts", requests: "PipelineRequests | None" = None
 ) -> "PipelinePorts":
     """What pipelines read, as the settings say."""
-    from tidegate import wiring
     from tidegate.kinds.promotions.app.pipelines.ports import PipelinePorts
     from tidegate.kinds.promotions.client.commit_ranges import CommitRanges
     from tidegate.kinds.promotions.client.state_folder import StateFolder
     from tidegate.settings.prometheus_file import read_servers
+    from tidegate.wiring import repositories
 
     def open_mirror(url: str) -> "Repository":
-        found = wiring.mirror(settings.source or url)
+        found = repositories.mirror(settings.source or url)
         found.fetch()
         return found
 
@@ -93,7 +93,7 @@ def pipeline_ports(
         runs = PublisherRuns(offers.bundle, shards)
     return PipelinePorts(
         bundle=offers.bundle,
-        read_head=lambda url, branch: wiring.read_head(settings.source or url, branch),
+        read_head=lambda url, branch: repositories.read_head(settings.source or url, branch),
         commits=CommitRanges(open_mirror),
         deployments=tuple(deployments),
         runs=runs,

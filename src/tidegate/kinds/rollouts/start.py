@@ -35,9 +35,10 @@ def started(fleet: Fleet, words: tuple[str, ...] | None) -> Started:
 def fleet_of(settings: Settings, seed: int) -> Fleet:
     """The fleet at the address that is set, or of the scenarios in this process."""
     from tidegate import wiring
+    from tidegate.wiring import outside
 
     if settings.fleet.startswith(("http://", "https://")):
-        return wiring.remote_fleet(settings.fleet)
+        return outside.remote_fleet(settings.fleet)
     if settings.fleet != SCENARIOS:
         remedy = "write bundle, scenarios, or http://127.0.0.1:8700"
         raise UserError((Problem("--fleet", f'"{settings.fleet}" is not an address', remedy),))

@@ -104,17 +104,17 @@ class EstateQuery:
     def _read(self, chosen: Mapping[str, tuple[str, ...]]) -> "EstateView":
         import asyncio
 
-        from tidegate import wiring
         from tidegate.cli.render.progress import Progress
         from tidegate.kinds.integrations.app.estate import read_estate
         from tidegate.kinds.integrations.cli.site import site_of
         from tidegate.kinds.integrations.core.sharding.selection import Selection
+        from tidegate.wiring import bundles, outside, repositories
 
         site = site_of(self.settings)
-        tree = wiring.open_tree(self.folder, self.settings.revision or None)
-        registry = wiring.registry(self.settings.registry, self.settings.registry_auth)
+        tree = repositories.open_tree(self.folder, self.settings.revision or None)
+        registry = outside.registry(self.settings.registry, self.settings.registry_auth)
         with Progress("reading files", quiet_s=1.0) as progress:
-            bundle = wiring.read_live_bundle(tree, wiring.bundle_cache(), progress.tell)
+            bundle = bundles.read_live_bundle(tree, bundles.bundle_cache(), progress.tell)
         return asyncio.run(read_estate(tree, lambda _: bundle, site, registry, Selection(**chosen)))
 
     @property

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tidegate import wiring
+from tidegate.wiring import bundles, repositories
 
 if TYPE_CHECKING:
     from tidegate.kinds.rollouts.simulated.run import SimulatedStep
@@ -26,7 +27,7 @@ def rehearse(
     from tidegate.simulation.virtual_loop import run_virtually
 
     manner = read_behaviour_file(behaviour)
-    bundle = wiring.read_bundle(wiring.open_tree(folder), wiring.bundle_cache())
+    bundle = bundles.read_bundle(repositories.open_tree(folder), bundles.bundle_cache())
     place = rehearsal.rehearsed_place(bundle, integration, environment)
     if image is None:
         raise click.UsageError("--image is missing; write --image TAG")

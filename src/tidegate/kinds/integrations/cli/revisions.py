@@ -57,19 +57,19 @@ class Revisions:
     @functools.cached_property
     def comparison(self) -> "RevisionComparison":
         """Both sides, read."""
-        from tidegate import wiring
         from tidegate.cli.render.progress import Progress
         from tidegate.kinds.integrations.app.check.comparison import compare
         from tidegate.kinds.integrations.cli.site import site_of
+        from tidegate.wiring import bundles, outside
 
-        registry = wiring.registry(self.settings.registry, self.settings.registry_auth)
+        registry = outside.registry(self.settings.registry, self.settings.registry_auth)
         with Progress("reading files", quiet_s=1.0) as progress:
             return asyncio.run(
                 compare(
                     _Repository(self.folder),
                     self.base,
                     self.head,
-                    lambda tree: wiring.read_bundle(tree, wiring.bundle_cache(), progress.tell),
+                    lambda tree: bundles.read_bundle(tree, bundles.bundle_cache(), progress.tell),
                     site_of(self.settings),
                     registry,
                 )
@@ -89,35 +89,35 @@ class _Repository:
 
     def parting(self, base: str, head: str | None) -> str:
         """The commit where a head left its base."""
-        from tidegate import wiring
+        from tidegate.wiring import repositories
 
-        return wiring.parting(self._folder, base, head)
+        return repositories.parting(self._folder, base, head)
 
     def tree(self, revision: str | None, *, must_exist: bool = True) -> "Tree":
         """The files of the bundle in a revision."""
-        from tidegate import wiring
+        from tidegate.wiring import repositories
 
-        return wiring.open_tree(self._folder, revision, must_exist=must_exist)
+        return repositories.open_tree(self._folder, revision, must_exist=must_exist)
 
     def changed_files(self, base: str, head: str | None) -> tuple[str, ...]:
         """Every file of the repository that differs."""
-        from tidegate import wiring
+        from tidegate.wiring import repositories
 
-        return wiring.changed_files(self._folder, base, head)
+        return repositories.changed_files(self._folder, base, head)
 
     def root_file(self, revision: str | None, name: str) -> bytes | None:
         """A file at the root of the repository."""
-        from tidegate import wiring
+        from tidegate.wiring import repositories
 
-        return wiring.root_file(self._folder, revision, name)
+        return repositories.root_file(self._folder, revision, name)
 
     def mixed(self, base: str, head: str | None) -> tuple[tuple[str, ...], str]:
         """Versions that must not move in one change and do, and why that is not known."""
-        from tidegate import wiring
         from tidegate.model.errors import UserError
+        from tidegate.wiring import bundles
 
         try:
-            return wiring.mixed_versions(self._folder, base, head), ""
+            return bundles.mixed_versions(self._folder, base, head), ""
         except UserError as error:
             words = "; ".join(each.text() for each in error.problems)
             return (), f"which versions move cannot be read: {words}"

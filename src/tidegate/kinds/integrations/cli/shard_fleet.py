@@ -19,6 +19,7 @@ from tidegate.model.problem import Problem
 from tidegate.settings.picture_key import picture_links
 from tidegate.settings.prometheus_file import read_servers
 from tidegate.settings.settings import Settings
+from tidegate.wiring import bundles, outside, repositories
 
 
 class ShardFleet(IntegrationsFleet):
@@ -27,12 +28,12 @@ class ShardFleet(IntegrationsFleet):
     def __init__(self, settings: Settings, tell: Callable[[Problem], None] | None = None) -> None:
         folder, revision = bundle_folder(settings), settings.revision or None
         plain = BundleEstates(
-            lambda: wiring.open_tree(folder, revision),
-            lambda tree: wiring.read_bundle(tree, wiring.bundle_cache()),
+            lambda: repositories.open_tree(folder, revision),
+            lambda tree: bundles.read_bundle(tree, bundles.bundle_cache()),
             site_of(settings),
-            read_head=wiring.read_head,
+            read_head=repositories.read_head,
         )
-        registry = wiring.registry(settings.registry, settings.registry_auth)
+        registry = outside.registry(settings.registry, settings.registry_auth)
         self._clusters = Clusters(settings)
         self._settled = SettledEstates(plain, Digests(registry), tell)
         self._runs = runs_of(settings)
@@ -64,13 +65,13 @@ class BundleWaves:
         if self._opened is None:
             from tidegate.cli.merge_requests.proposal_options import forge_of
 
-            repository = wiring.repository(self._folder)
+            repository = repositories.repository(self._folder)
             forge = forge_of(self._settings, repository.url)
             requests = ForgeWaveRequests(
                 repository,
                 forge,
-                lambda commit: wiring.open_tree(self._folder, commit),
-                lambda tree: wiring.read_bundle(tree, wiring.bundle_cache()),
+                lambda commit: repositories.open_tree(self._folder, commit),
+                lambda tree: bundles.read_bundle(tree, bundles.bundle_cache()),
                 site_of(self._settings),
             )
             self._opened = requests, forge
@@ -99,4 +100,4 @@ def runs_of(settings: Settings) -> Runs:
     if settings.runs_through == "pods":
         return PodRuns(settings.runs_port)
     servers = [each for name in settings.prometheus for each in read_servers(Path(name))]
-    return wiring.prometheus_runs(servers, settings.runs_prometheus, settings.runs_cluster_label)
+    return outside.prometheus_runs(servers, settings.runs_prometheus, settings.runs_cluster_label)

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import click
 
-from tidegate import wiring
 from tidegate.documents.files import read_document
 from tidegate.kinds.integrations.core.workloads.estate import Site
 from tidegate.kubernetes.port import Cluster
 from tidegate.model.errors import OutsideError, UserError
 from tidegate.model.limit import Limit, parse_limit
 from tidegate.settings.settings import Settings
+from tidegate.wiring import outside
 
 
 def site_of(settings: Settings) -> Site:
@@ -49,7 +49,7 @@ class Clusters:
         if name not in self._opened:
             context = self._contexts.get(name, name)
             try:
-                opened = wiring.cluster(
+                opened = outside.cluster(
                     context, self._kubeconfig, partial(self._asking, name), inside=self._inside
                 )
             except UserError as error:

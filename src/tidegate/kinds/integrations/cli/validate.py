@@ -52,6 +52,7 @@ def validate(
     from tidegate.cli.render.progress import Progress
     from tidegate.kinds.integrations.app.validation import BundleFindings, with_policy
     from tidegate.kinds.integrations.app.validation import validate as check
+    from tidegate.wiring import bundles, repositories
 
     folder = paths[0] if paths else Path()
     files = len(paths) > 1 or folder.is_file()
@@ -59,10 +60,10 @@ def validate(
         raise click.UsageError("--revision is for a directory; name one, or leave it out")
     found = BundleFindings(findings=(), errors=0, warnings=0, files=0)
     if paths or access_policy is None:
-        tree = wiring.open_tree(folder, revision, only=paths if files else ())
-        cache = wiring.bundle_cache(wanted=not no_cache)
+        tree = repositories.open_tree(folder, revision, only=paths if files else ())
+        cache = bundles.bundle_cache(wanted=not no_cache)
         with Progress("reading files", quiet_s=1.0) as progress:
-            bundle = wiring.read_bundle(tree, cache, progress.tell)
+            bundle = bundles.read_bundle(tree, cache, progress.tell)
         found = check(bundle, wiring.clock().now(), tree.prefix, str(folder))
     if access_policy is not None:
         found = with_policy(found, access_policy)

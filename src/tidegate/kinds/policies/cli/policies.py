@@ -202,7 +202,7 @@ def on_hub(settings: Settings, ask: "Callable[[PolicyFleet], Awaitable[T]]") -> 
     from tidegate.cli.render.unanswered import Unanswered, told
     from tidegate.kinds.policies.fleet import PolicyFleet
     from tidegate.kinds.policies.start import files_of
-    from tidegate.wiring import cluster
+    from tidegate.wiring.outside import cluster
 
     if not settings.hub:
         raise click.UsageError("no hub: write --hub KUBECONFIG")

@@ -109,7 +109,7 @@ def _copied(
     from tidegate.cli.render.unanswered import Unanswered, told
     from tidegate.kinds.policies.app.rehearsal import read_hub
     from tidegate.kinds.policies.cli.policies import READING_HUB
-    from tidegate.wiring import cluster
+    from tidegate.wiring.outside import cluster
 
     edited, names = _edited(policy), (name,) if name is not None else ()
 

@@ -68,10 +68,13 @@ class _Plain:
 
 def living_promotions(folder: Path, clock: Clock, pace: PromotionPace) -> Living:
     """The promotions of the repositories below a folder."""
-    from tidegate import wiring
+    from tidegate.wiring import forges, repositories
 
-    bundle, source = wiring.repository(folder / BUNDLE), wiring.repository(folder / SOURCE)
-    forge = wiring.forge(bundle.url)
+    bundle, source = (
+        repositories.repository(folder / BUNDLE),
+        repositories.repository(folder / SOURCE),
+    )
+    forge = forges.forge(bundle.url)
     if not isinstance(forge, MergingForge):
         problem = Problem("--promotions", f"{bundle.url} is not a folder", "merges are made there")
         raise UserError((problem,))

@@ -22,13 +22,13 @@ SETTINGS = (
 
 def ports_of(settings: Settings, *, fetch: bool = True) -> "PromotionPorts":
     """The ports; the repository of the bundle is opened and, if wanted, fetched."""
-    from tidegate import wiring
     from tidegate.cli.merge_requests.change_reach import IntegrationHolds, IntegrationReach
     from tidegate.cli.merge_requests.running_shards import IntegrationRunning
     from tidegate.kinds.promotions.app.ports import PromotionPorts
+    from tidegate.wiring import repositories
 
     folder = Path(settings.bundle)
-    bundle = wiring.repository(folder)
+    bundle = repositories.repository(folder)
     if fetch:
         with _or("--no-fetch uses what was fetched before"):
             _fetch(bundle, "the bundle's repository")
@@ -60,15 +60,15 @@ class SourceRepositories:
 
     def _open(self, address: str, option: str) -> "Repository":
         """A repository by the path of a clone or by its address."""
-        from tidegate import wiring
+        from tidegate.wiring import repositories
 
         place = Path(address)
         with _or(f"{option} names a clone or another address"):
             if place.is_dir() and not (place / "objects").is_dir():
-                found = wiring.repository(place)
+                found = repositories.repository(place)
             else:
                 # A bare repository is a remote: what is offered there is pushed to it.
-                found = wiring.mirror(str(place.resolve()) if place.is_dir() else address)
+                found = repositories.mirror(str(place.resolve()) if place.is_dir() else address)
             if self._fetch:
                 _fetch(found, found.url or address)
         return found
@@ -81,13 +81,13 @@ class _Images:
         self._settings = settings
 
     async def state(self, image: str) -> "ImageState":
-        from tidegate import wiring
         from tidegate.kinds.promotions.app.survey import RegistryImages
+        from tidegate.wiring import outside
 
         auth = self._settings.registry_auth
-        registry = wiring.registry(self._settings.registry, auth)
+        registry = outside.registry(self._settings.registry, auth)
         if registry is None or not registry.asks(image):
-            registry = wiring.registry((image.partition("/")[0],), auth)
+            registry = outside.registry((image.partition("/")[0],), auth)
             assert registry is not None
         return await RegistryImages(registry).state(image)
 

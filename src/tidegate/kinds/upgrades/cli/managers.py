@@ -16,7 +16,6 @@ from typing import Self
 import click
 import msgspec
 
-from tidegate import wiring
 from tidegate.documents.probe import url_trouble
 from tidegate.kinds.upgrades.core.labels.bundled import Bundled
 from tidegate.kinds.upgrades.core.service import (
@@ -34,6 +33,7 @@ from tidegate.model.json_text import decode_json
 from tidegate.model.problem import Problem, nearest_or_all, shown
 from tidegate.settings.prometheus_file import read_servers
 from tidegate.settings.settings import Settings, revealed
+from tidegate.wiring import bundles, outside, repositories
 
 OCM_URL = "https://api.openshift.com"
 SIGN_ON = "https://sso.redhat.com/auth/realms/redhat-external/protocol/openid-connect/token"
@@ -63,7 +63,7 @@ class Managers:
         key = (environment.url, environment.token_url, environment.addons, known)
         if key not in self._opened:
             client_id, client_secret, token = known
-            self._opened[key] = wiring.cluster_manager(
+            self._opened[key] = outside.cluster_manager(
                 environment.url,
                 environment.token_url,
                 client_id,
@@ -131,8 +131,8 @@ def bundled_of(settings: Settings, folder: str = "") -> Bundled:
     from tidegate.kinds.upgrades.bundle import UPGRADES_SECTION
 
     path = Path(folder or settings.bundle)
-    tree = wiring.open_tree(path, settings.revision or None)
-    bundle = wiring.read_bundle(tree, wiring.bundle_cache())
+    tree = repositories.open_tree(path, settings.revision or None)
+    bundle = bundles.read_bundle(tree, bundles.bundle_cache())
     if not bundle.files:
         remedy = "name the directory of a bundle"
         raise UserError((Problem("bundle", f"{path}: no YAML file", remedy),))
@@ -153,7 +153,7 @@ def health_of(settings: Settings, environment: OcmEnvironment) -> ClusterHealth 
         none = "none; name a file of servers with --prometheus"
         hint = nearest_or_all(environment.prometheus, names, none)
         raise UserError((Problem(f"environment {environment.name}: prometheus", wrong, hint),))
-    return wiring.cluster_health(servers, environment.prometheus)
+    return outside.cluster_health(servers, environment.prometheus)
 
 
 def is_own(settings: Settings) -> bool:

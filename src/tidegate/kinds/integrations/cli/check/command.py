@@ -230,7 +230,7 @@ def end_on_term() -> None:
 
 
 def _runner(compared: Revisions, unanswered: Unanswered) -> "Runner":
-    from tidegate import wiring
+    from tidegate.wiring import outside
 
     settings = compared.settings
     if settings.check_runner == JOB:
@@ -240,14 +240,14 @@ def _runner(compared: Revisions, unanswered: Unanswered) -> "Runner":
         clusters = Clusters(settings, unanswered.asking)
         return JobRunner(clusters.find, clusters.close)
     arguments = settings.check_container_arguments
-    return wiring.runner(settings.check_runner, settings.check_command, arguments)
+    return outside.runner(settings.check_runner, settings.check_command, arguments)
 
 
 @contextmanager
 def _data(compared: Revisions, affected: "Affected", runner: "Runner") -> "Iterator[CheckData]":
     """The bundle on disk, on each side that is read."""
-    from tidegate import wiring
     from tidegate.kinds.integrations.app.check.runs import CheckData
+    from tidegate.wiring import repositories
 
     if not runner.reads_data:
         yield CheckData()
@@ -256,10 +256,12 @@ def _data(compared: Revisions, affected: "Affected", runner: "Runner") -> "Itera
         base = head = ""
         if any(case.base is not None and not case.moves_image for case in affected.cases):
             base = str(Path(folder, "base"))
-            wiring.write_out(compared.folder, str(compared.comparison.base.commit), Path(base))
+            repositories.write_out(
+                compared.folder, str(compared.comparison.base.commit), Path(base)
+            )
         if compared.comparison.head.commit is None:
             head = str(compared.folder.resolve())
         else:
             head = str(Path(folder, "head"))
-            wiring.write_out(compared.folder, compared.comparison.head.commit, Path(head))
+            repositories.write_out(compared.folder, compared.comparison.head.commit, Path(head))
         yield CheckData(base, head)

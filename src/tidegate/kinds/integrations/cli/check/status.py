@@ -19,14 +19,14 @@ class CommitStatus:
     """The status of the commit a check looks at; an end without a result is an error."""
 
     def __init__(self, compared: Revisions) -> None:
-        from tidegate import wiring
+        from tidegate.wiring import repositories
 
         commit = compared.comparison.head.commit
         if commit is None:
             raise click.UsageError("--status needs --head REF: a working tree is no commit")
         self._commit = commit
         self._settings = compared.settings
-        self._url = wiring.repository(compared.folder).url
+        self._url = repositories.repository(compared.folder).url
         # Whether the forge has heard how it ended.
         self._ended = False
         self.lost = False

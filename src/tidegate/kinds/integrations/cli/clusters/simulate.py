@@ -90,13 +90,13 @@ def simulate(
 
 def _namespaces(folder: Path) -> dict[str, set[str]]:
     """The clusters of managed integrations, and the namespaces those run in."""
-    from tidegate import wiring
     from tidegate.cli.render.progress import Progress
     from tidegate.kinds.integrations.app.validation import cluster_namespaces
+    from tidegate.wiring import bundles, repositories
 
-    tree = wiring.open_tree(folder)
+    tree = repositories.open_tree(folder)
     with Progress("reading files", quiet_s=1.0) as progress:
-        bundle = wiring.read_bundle(tree, wiring.bundle_cache(), progress.tell)
+        bundle = bundles.read_bundle(tree, bundles.bundle_cache(), progress.tell)
     if bundle.errors:
         what = f"{bundle.errors} errors in the bundle; `tidegate validate {folder}` shows them"
         click.echo(f"warning: {what}", err=True)
@@ -166,13 +166,13 @@ async def _serve(
 
 def _predecessor(host: "Host", folder: Path) -> "tuple[Predecessor, BundleEstates]":
     """A stand-in for the existing manager, and what it reads."""
-    from tidegate import wiring
     from tidegate.kinds.integrations.app.estates import BundleEstates
     from tidegate.kinds.integrations.fleet.predecessor import PREDECESSOR, Predecessor
+    from tidegate.wiring import bundles, repositories
 
-    cache = wiring.bundle_cache()
+    cache = bundles.bundle_cache()
     estates = BundleEstates(
-        lambda: wiring.open_tree(folder), lambda tree: wiring.read_bundle(tree, cache)
+        lambda: repositories.open_tree(folder), lambda tree: bundles.read_bundle(tree, cache)
     )
     return Predecessor(estates, host.clusters(PREDECESSOR), host.clusters()), estates
 

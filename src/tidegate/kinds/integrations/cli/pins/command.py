@@ -111,9 +111,9 @@ def _planned(
     """A plan, with its warnings printed."""
     import asyncio
 
-    from tidegate import wiring
     from tidegate.kinds.integrations.app.pins.planner import PinGround
     from tidegate.kinds.integrations.cli.site import site_of
+    from tidegate.wiring import bundles, outside
 
     async def run() -> "PinPlan":
         settings = asked.settings
@@ -121,9 +121,9 @@ def _planned(
             return await work(
                 PinGround(
                     view=asked.view,
-                    read=lambda tree: wiring.read_live_bundle(tree, wiring.bundle_cache()),
+                    read=lambda tree: bundles.read_live_bundle(tree, bundles.bundle_cache()),
                     site=site_of(settings),
-                    registry=wiring.registry(settings.registry, settings.registry_auth),
+                    registry=outside.registry(settings.registry, settings.registry_auth),
                     find=find,
                 )
             )

@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tidegate import wiring
 from tidegate.cli.merge_requests.proposal_options import Proposing
 from tidegate.kinds.integrations.app.pins.plan import PinPlan
 from tidegate.kinds.integrations.app.pins.planner import files_on, reader
@@ -14,6 +13,7 @@ from tidegate.kinds.integrations.cli.site import bundle_folder, site_of
 from tidegate.model.errors import UserError
 from tidegate.model.problem import Problem
 from tidegate.propose.offer import Offer
+from tidegate.wiring import bundles, repositories
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -36,9 +36,9 @@ def carry_out(
     site = site_of(asked.settings)
 
     def files(_: "Repository", commit: str) -> "Mapping[str, bytes | None]":
-        cache = wiring.bundle_cache()
-        tree = wiring.open_tree(folder, commit)
-        found = files_on(tree, lambda each: wiring.read_live_bundle(each, cache), site, plan.edits)
+        cache = bundles.bundle_cache()
+        tree = repositories.open_tree(folder, commit)
+        found = files_on(tree, lambda each: bundles.read_live_bundle(each, cache), site, plan.edits)
         return dict(found)
 
     texts = proposal_of(plan, verb, proposing.reason)
@@ -59,6 +59,6 @@ def _write(asked: "EstateQuery", plan: PinPlan) -> None:
     read = reader(asked.tree)
     old = {each.name: read(each.name) for each in plan.edited}
     new = {each.name: each.data for each in plan.edited}
-    wiring.write_files(Path(asked.tree.prefix), old, new)
+    repositories.write_files(Path(asked.tree.prefix), old, new)
     for name in new:
         click.echo(f"{asked.tree.prefix}{name} edited", err=True)

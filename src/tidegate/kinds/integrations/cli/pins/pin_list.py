@@ -110,16 +110,16 @@ def _of_bundle(asked: "EstateQuery", *, asks_git: bool) -> "tuple[BundlePin, ...
 
 def _writers(asked: "EstateQuery") -> "dict[At, Commit]":
     """The commit that wrote each image; none outside of Git, or before it is committed."""
-    from tidegate import wiring
     from tidegate.kinds.integrations.app.pins.pin_list import pinned_aims, writers_of
     from tidegate.kinds.integrations.cli.site import bundle_folder
     from tidegate.model.errors import TidegateError
+    from tidegate.wiring import repositories
 
     folder = bundle_folder(asked.settings)
     try:
-        repository = wiring.repository(folder)
+        repository = repositories.repository(folder)
         commit = repository.resolve(asked.settings.revision or "HEAD")
-        there = wiring.open_tree(folder, commit)
+        there = repositories.open_tree(folder, commit)
         return writers_of(asked.view, pinned_aims(asked.view), repository, commit, there)
     except TidegateError:
         return {}

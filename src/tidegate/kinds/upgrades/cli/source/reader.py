@@ -33,6 +33,7 @@ from tidegate.model.json_text import decode_json
 from tidegate.model.problem import Problem
 from tidegate.model.time import Instant
 from tidegate.settings.settings import Settings
+from tidegate.wiring import outside
 
 if TYPE_CHECKING:
     from tidegate.documents.strict_yaml import YamlDocument
@@ -119,7 +120,7 @@ def _read_own(query: WorldQuery) -> FleetReading:
     environment = own_environment(query.settings)
     when = _read_moment(query.at)
     # Without a place to read it from, what the service publishes.
-    soak = published_soak(query.soak) if query.soak else wiring.published
+    soak = published_soak(query.soak) if query.soak else outside.published
 
     async def read() -> FleetReading:
         async with Managers() as managers, _showing(managers, "reading your clusters"):
@@ -157,7 +158,7 @@ def published_soak(place: str) -> PublishedSoak:
 def _raw(place: str) -> bytes:
     if place.startswith(_URLS):
         with Waiting(f"fetching {place}"):
-            return asyncio.run(wiring.published(place))
+            return asyncio.run(outside.published(place))
     try:
         return bounded_bytes(place)
     except OSError as error:
