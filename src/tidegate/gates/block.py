@@ -6,7 +6,7 @@ revision without a name cannot be compared with a block, so it waits.
 
 from collections.abc import Iterable
 
-from tidegate.gates.scope import Brake, in_force, lift_of
+from tidegate.gates.scope import Brake, brake_verdict, in_force
 from tidegate.model.brake_reasons import BrakeReason
 from tidegate.model.time import Instant
 from tidegate.model.verdict import Verdict, verdict
@@ -22,6 +22,7 @@ class Block(Brake, frozen=True, kw_only=True):
 
 def block_verdicts(blocks: Iterable[Block], revision: str | None, now: Instant) -> list[Verdict]:
     """What the blocks that cover a target say of a revision: one verdict each that is shut."""
+    reasons = BrakeReason.Blocked, BrakeReason.BlockedUntil
     shut: list[Verdict] = []
     for block in blocks:
         if not in_force(block, now):
@@ -29,15 +30,8 @@ def block_verdicts(blocks: Iterable[Block], revision: str | None, now: Instant) 
         if revision is None:
             shut.append(verdict(BrakeReason.RevisionUnnamed, block.name, block.owner))
         elif is_like(revision, block.revision):
-            shut.append(_blocked(block, revision))
+            shut.append(brake_verdict(block, "block", *reasons, revision))
     return shut or [NOT_BLOCKED]
-
-
-def _blocked(block: Block, revision: str) -> Verdict:
-    facts = (revision, block.name, block.why, block.owner, lift_of(block, "block remove"))
-    if block.expires_at is None:
-        return verdict(BrakeReason.Blocked, *facts)
-    return verdict(BrakeReason.BlockedUntil, *facts, until=block.expires_at)
 
 
 def is_like(text: str, pattern: str) -> bool:

@@ -5,7 +5,7 @@ Nothing starts inside one. What is under way goes on, and says that a hold is on
 
 from collections.abc import Iterable
 
-from tidegate.gates.scope import Brake, in_force, lift_of
+from tidegate.gates.scope import Brake, brake_verdict, in_force
 from tidegate.model.brake_reasons import BrakeReason
 from tidegate.model.time import Instant
 from tidegate.model.verdict import Verdict, verdict
@@ -19,15 +19,9 @@ class Hold(Brake, frozen=True, kw_only=True):
 
 def hold_verdicts(holds: Iterable[Hold], now: Instant) -> list[Verdict]:
     """What the holds that cover a target say: one verdict each, or that there is none."""
-    shut = [_held(hold) for hold in holds if in_force(hold, now)]
+    reasons = BrakeReason.Held, BrakeReason.HeldUntil
+    shut = [brake_verdict(each, "hold", *reasons) for each in holds if in_force(each, now)]
     return shut or [NO_HOLD]
-
-
-def _held(hold: Hold) -> Verdict:
-    facts = (hold.name, hold.why, hold.owner, lift_of(hold, "hold remove"))
-    if hold.expires_at is None:
-        return verdict(BrakeReason.Held, *facts)
-    return verdict(BrakeReason.HeldUntil, *facts, until=hold.expires_at)
 
 
 def holds_that_spare(holds: Iterable[Hold], now: Instant) -> list[Verdict]:

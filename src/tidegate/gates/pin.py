@@ -6,7 +6,7 @@ of it, and the rollout can be completed without it.
 
 from collections.abc import Iterable
 
-from tidegate.gates.scope import Brake, in_force, lift_of
+from tidegate.gates.scope import Brake, brake_verdict, in_force
 from tidegate.model.brake_reasons import BrakeReason
 from tidegate.model.time import Instant
 from tidegate.model.verdict import Verdict, verdict
@@ -20,12 +20,6 @@ class Pin(Brake, frozen=True, kw_only=True):
 
 def pin_verdicts(pins: Iterable[Pin], now: Instant) -> list[Verdict]:
     """What the pins that cover a target say: one verdict each, or that there is none."""
-    shut = [_pinned(pin) for pin in pins if in_force(pin, now)]
+    reasons = BrakeReason.Pinned, BrakeReason.PinnedUntil
+    shut = [brake_verdict(each, "pin", *reasons) for each in pins if in_force(each, now)]
     return shut or [NOT_PINNED]
-
-
-def _pinned(pin: Pin) -> Verdict:
-    facts = (pin.name, pin.why, pin.owner, lift_of(pin, "unpin"))
-    if pin.expires_at is None:
-        return verdict(BrakeReason.Pinned, *facts)
-    return verdict(BrakeReason.PinnedUntil, *facts, until=pin.expires_at)

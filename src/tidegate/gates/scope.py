@@ -9,8 +9,10 @@ from collections.abc import Mapping
 
 import msgspec
 
+from tidegate.model.reason import Reason
 from tidegate.model.selector import Selector
 from tidegate.model.time import Instant
+from tidegate.model.verdict import FactValue, Verdict, verdict
 
 
 class KindOfChange(enum.Enum):
@@ -78,9 +80,23 @@ class Brake(msgspec.Struct, frozen=True, kw_only=True):
     lift: str | msgspec.UnsetType = msgspec.UNSET
 
 
-def lift_of(brake: Brake, verb: str) -> str:
-    """What takes a brake away: the command of its kind, unless it is written elsewhere."""
-    return f"`{verb} {brake.name}`" if brake.lift is msgspec.UNSET else brake.lift
+def lift_command(kind: str, name: str) -> str:
+    """The command that takes a brake of the journal away."""
+    return f"`unpin {name}`" if kind == "pin" else f"`{kind} remove {name}`"
+
+
+def brake_verdict(
+    brake: Brake, kind: str, lasting: Reason, passing: Reason, *first: FactValue
+) -> Verdict:
+    """What a brake says that stops something: its name, why, its owner, what lifts it.
+
+    `passing` is the reason of one that expires, `lasting` that of one that does not.
+    """
+    lift = lift_command(kind, brake.name) if brake.lift is msgspec.UNSET else brake.lift
+    facts = (*first, brake.name, brake.why, brake.owner, lift)
+    if brake.expires_at is None:
+        return verdict(lasting, *facts)
+    return verdict(passing, *facts, until=brake.expires_at)
 
 
 def in_force(brake: Brake, now: Instant) -> bool:

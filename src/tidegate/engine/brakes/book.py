@@ -21,7 +21,7 @@ from tidegate.gates.approval import ApprovalGate
 from tidegate.gates.brakes import KEPT, Brakes, Coverages
 from tidegate.gates.claims import Claim
 from tidegate.gates.hold import Hold
-from tidegate.gates.scope import EVERYTHING, kind_of
+from tidegate.gates.scope import EVERYTHING, kind_of, lift_command
 from tidegate.journal.brake_state import FIELDS, PARTITION, BrakeState, fold_brake
 from tidegate.journal.chain import Break, follows
 from tidegate.journal.fact import Fact
@@ -212,7 +212,7 @@ class BrakeBook:
             yield Written(JOURNAL, problem=problem, lift="repair what `journal verify` shows")
         for kind, name in sorted(self._state.on):
             document = {FIELDS.get(kind, kind): [self._state.on[kind, name].document]}
-            lift = f"`unpin {name}`" if kind == "pin" else f"`{kind} remove {name}`"
+            lift = lift_command(kind, name)
             yield Written(f"{JOURNAL}: {kind} {name}", document, lift=lift, journal=True)
 
 
