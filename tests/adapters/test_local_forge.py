@@ -171,10 +171,13 @@ def _seen(forge: LocalForge, bare: Path) -> object:
     return requests, said, asyncio.run(forge.statuses(tip(bare, "promote-1")))
 
 
-def test_where_nothing_moved_one_process_reads_it(
+def test_where_nothing_moved_no_process_reads_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A service asks all day: what follows from names of commits is not asked for again."""
+    """A service asks all day: what follows from names of commits is not asked for again.
+
+    Refs that cannot be read as files (one leads to another here) take one process.
+    """
     bare = bare_repository(tmp_path / "a.git")
     for i in (1, 2):
         commit(bare, f"promote-{i}", {f"{i}.yml": "a: 2\n"}, onto="main")
@@ -183,6 +186,20 @@ def test_where_nothing_moved_one_process_reads_it(
         asyncio.run(forge.open(proposal(f"promote-{i}")))
     known = asyncio.run(forge.find()), asyncio.run(forge.get(1))
     started = tmp_path / "started"
-    monkeypatch.setenv("GIT_TRACE2_EVENT", str(started))
-    assert (asyncio.run(forge.find()), asyncio.run(forge.get(1))) == known
+    with monkeypatch.context() as traced:
+        traced.setenv("GIT_TRACE2_EVENT", str(started))
+        assert (asyncio.run(forge.find()), asyncio.run(forge.get(1))) == known
+        assert not started.exists()
+        git(bare, "symbolic-ref", "refs/heads/master", "refs/heads/main")
+        assert (asyncio.run(forge.find()), asyncio.run(forge.get(1))) == known
     assert started.read_text().count('"event":"start"') == 2
+
+
+def test_a_forge_that_is_gone_has_no_requests_to_tell_of(tmp_path: Path) -> None:
+    """A folder that is removed while a service runs is an error, and not a forge without any."""
+    bare = bare_repository(tmp_path / "a.git")
+    forge = LocalForge(bare)
+    assert asyncio.run(forge.find()) == ()
+    bare.rename(tmp_path / "b.git")
+    with pytest.raises(OutsideError, match="for-each-ref"):
+        asyncio.run(forge.find())

@@ -4,7 +4,7 @@ The ref moves only if it is where it was read: the second of two writers reads a
 change is lost. `refs/tidegate/forge` is a line of commits, one for each change, with a file for
 every merge request and for every commit with check results: `git log -p refs/tidegate/forge` shows
 the history. What follows from full names of objects never changes and is kept: where nothing moved,
-one process reads the refs and no other is needed.
+the refs are read and no process of git is needed.
 """
 
 import re
@@ -18,6 +18,7 @@ import msgspec
 from tidegate.forge.port import RequestState, StatusState
 from tidegate.git.client.kept import KeptContents, KeptFacts
 from tidegate.git.client.process import Git, decoded
+from tidegate.git.client.ref_files import ref_files
 from tidegate.model.errors import OutsideError
 from tidegate.model.json_text import decode_json
 
@@ -80,6 +81,8 @@ class LocalForgeStore:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._opened: Git | None = None
+        # Where git has its own files of this repository, once it is opened.
+        self._home = folder
         # The files of the commit that was read or written last.
         self._listed: tuple[str, Mapping[str, str]] = ("", {})
         self._contents = KeptContents()
@@ -99,11 +102,11 @@ class LocalForgeStore:
             if not home or not (inner.is_file() or Path(home) in _places(self.folder, inner)):
                 remedy = "see where the remote is (`git remote -v`)"
                 raise OutsideError(f"{self.folder} is not a repository; {remedy}")
-            self._opened = git
+            self._opened, self._home = git, Path(home)
         return self._opened
 
     def read(self) -> LocalForgeState:
-        """Everything as it is now, by as many processes however much there is."""
+        """Everything as it is now, by at most as many processes however much there is."""
         refs = self._refs()
         commit = refs.get(REF, "")
         if not commit:
@@ -128,8 +131,11 @@ class LocalForgeStore:
 
     def _refs(self) -> dict[str, str]:
         """The commits of refs by their names."""
+        git = self.git
+        if (found := ref_files(self._home, REF, *_OF_REQUESTS)) is not None:
+            return found
         form = "--format=%(objectname) %(refname)"
-        listed = decoded(self.git.ask("for-each-ref", form, REF, *_OF_REQUESTS))
+        listed = decoded(git.ask("for-each-ref", form, REF, *_OF_REQUESTS))
         pairs = (line.split(" ", 1) for line in listed.splitlines())
         return {name: commit for commit, name in pairs}
 

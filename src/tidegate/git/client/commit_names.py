@@ -4,7 +4,10 @@ import re
 
 from tidegate.git.client.kept import KeptFacts
 from tidegate.git.client.process import Git, decoded
+from tidegate.git.client.ref_files import home_of, ref_files
 
+# Refs that git keeps commits in, and nothing else.
+_BRANCHES = ("refs/heads/", "refs/remotes/")
 _FULL = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 
 
@@ -19,6 +22,10 @@ class CommitNames:
         """The full name of a commit; empty if there is none."""
         if revision in self._known:
             return revision
+        if revision.startswith(_BRANCHES):
+            there = (ref_files(home_of(self._git.folder), revision) or {}).get(revision, "")
+            if there in self._known:
+                return there
         asked = ("--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
         return self.note(self._git.line("rev-parse", *asked))
 

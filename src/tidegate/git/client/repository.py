@@ -15,6 +15,7 @@ from tidegate.git.client.commit_names import CommitNames, are_full
 from tidegate.git.client.commit_writer import commit_files
 from tidegate.git.client.kept import KeptContents, KeptFacts
 from tidegate.git.client.process import NETWORK_S, OUTSIDE, Git, decoded
+from tidegate.git.client.ref_files import home_of, led_to
 from tidegate.git.client.repository_settings import RepositorySettings
 from tidegate.git.client.revert import undoing
 from tidegate.git.client.tree_entries import TreeEntry, listing
@@ -90,6 +91,8 @@ class GitRepository:
         """The branch that changes are merged into, and its commit where that is known with it."""
         if self._remote:
             tracked = f"refs/remotes/{self._remote}/"
+            if led := led_to(home_of(self._git.folder), f"{tracked}HEAD"):
+                return led[0].removeprefix(tracked), self._names.note(led[1])
             form = "--format=%(objectname) %(symref)"
             commit, _, known = self._git.line("for-each-ref", form, f"{tracked}HEAD").partition(" ")
             if known:
