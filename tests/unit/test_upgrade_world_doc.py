@@ -5,6 +5,7 @@ from pathlib import Path
 import yaml
 
 from tests.upgrades_live import Scene, example
+from tidegate.kinds.upgrades.app.read.document import read_world_document
 from tidegate.kinds.upgrades.core.rules.decide import decide
 from tidegate.kinds.upgrades.ocm.simulated.faults import FaultDraw, OcmFault, OcmFaults
 from tidegate.kinds.upgrades.wire.modes import read_upgrades
@@ -40,3 +41,20 @@ def test_worlds_of_several_organisations_become_one() -> None:
     }
     assert {(each.change, each.verdicts) for each in decide(again, again.now).options} == wanted
     assert "partial" not in str(document["orgs"]), "what says nothing is not written"
+
+
+def test_a_simulated_world_is_asked_about_as_the_simulator_shows_it() -> None:
+    """What its clusters leave out follows from the lists, so no file says two things."""
+    document = yaml.safe_load((WORLD.parent / "ocm.yaml").read_text())
+    asked = read_world_document(document, "ocm.yaml").world
+    simulated = {
+        each.name: each
+        for reading in Scene(document).fleet().readings
+        for each in reading.world.clusters
+    }
+    assert simulated
+    for each in asked.clusters:
+        shown = simulated[each.name]
+        assert each.available_upgrades == shown.available_upgrades
+        assert each.available_channels == shown.available_channels
+    assert [one.latest for each in asked.clusters for one in each.addons] == ["1.3.0"]

@@ -1,4 +1,8 @@
-"""A world of upgrades in a document, as `decide upgrades` reads one."""
+"""A world of upgrades in a document, as `decide upgrades` reads one.
+
+A file that lists versions is a world for the simulator as well: what its clusters are offered
+follows from that list, as there. Lines of other programs say themselves what is offered.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -6,6 +10,7 @@ from typing import Any
 import msgspec
 
 from tidegate.kinds.upgrades.app.read.world import WorldReading, narrowed, service_in
+from tidegate.kinds.upgrades.ocm.simulated.versions import with_offers
 from tidegate.kinds.upgrades.wire.modes import read_upgrades
 from tidegate.model.time import Instant
 
@@ -25,7 +30,7 @@ def read_world_document(
 
     `moment` turns the moment that the document was taken into the one in question.
     """
-    read = read_upgrades(data)
+    read = read_upgrades(with_offers(data))
     now = moment(read.world.now)
     read_at = min(read.world.now, now)
     world = msgspec.structs.replace(read.world, now=now, read_at=read_at)

@@ -1,9 +1,12 @@
 """Versions as the simulated OpenShift Cluster Manager orders them, and what leads where."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Any
 
-from tidegate.kinds.upgrades.ocm.simulated.world_doc import VersionDoc
+import msgspec
+
+from tidegate.kinds.upgrades.ocm.simulated.world_doc import AddonDoc, VersionDoc
 from tidegate.model.time import Instant, parse_instant
 
 _PARTS = re.compile(r"\d+|[a-zA-Z]+")
@@ -62,6 +65,42 @@ def channels_for(version: str, out: Iterable[VersionDoc]) -> list[str]:
             return list(channels_of(each))
     major, own = minor(version)
     return [f"{group}-{major}.{own}" for group in _GROUPS]
+
+
+def with_offers(document: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A world as this manager would show it: what clusters leave out follows from its lists.
+
+    Without the lists, or with lists that cannot be read, it is as it was written.
+    """
+    try:
+        versions = msgspec.convert(document.get("versions") or (), tuple[VersionDoc, ...])
+        addons = msgspec.convert(document.get("addons") or (), tuple[AddonDoc, ...])
+        clusters = msgspec.convert(document.get("clusters"), list[dict[str, Any]])
+        out = released(versions, parse_instant(str(document.get("now"))))
+        newest = {each.id: each.version for each in addons}
+        shown = [_cluster_offers(each, out, newest) for each in clusters]
+    except ValueError:
+        return document
+    return {**document, "clusters": shown}
+
+
+def _cluster_offers(
+    cluster: dict[str, Any], out: list[VersionDoc], newest: Mapping[str, str]
+) -> dict[str, Any]:
+    version = str(cluster.get("version"))
+    major, own = minor(version)
+    found = dict(cluster)
+    # A cluster that says to which versions it can go says all that it is offered.
+    if out and "available_upgrades" not in cluster:
+        channel = str(cluster.get("channel") or f"stable-{major}.{own}")
+        found["available_upgrades"] = upgrades_from(version, channel, out)
+        found.setdefault("available_channels", channels_for(version, out))
+    if newest and isinstance(addons := cluster.get("addons"), list):
+        found["addons"] = [
+            {"latest": newest.get(str(each.get("id"))), **each} if isinstance(each, dict) else each
+            for each in addons
+        ]
+    return found
 
 
 def _out_at(version: VersionDoc) -> int:
