@@ -67,14 +67,20 @@ class Kept:
         self.worker: Worker | None = None
         self._deaths = 0
 
-    def begin(self, act: tuple[str, ...] = ("*",), *, allow_mass_delete: bool = False) -> None:
+    def begin(
+        self,
+        act: tuple[str, ...] = ("*",),
+        *,
+        allow_mass_delete: bool = False,
+        resync_s: float = 10,
+    ) -> None:
         """A worker that knows what the journal and the cluster tell."""
         cluster = SimulatedCluster(self.api)
         fleet = self.git.fleet(lambda _: cluster, self.clock, port=PORT, look_s=10.0)
         namespaces = NamespaceKind(fleet)
         namespaces.allow_mass_removal = allow_mass_delete
         settings = WorkerSettings(
-            holder=f"w{self._deaths}", act=act, discover_s=10, listen_s=5, resync_s=10
+            holder=f"w{self._deaths}", act=act, discover_s=10, listen_s=5, resync_s=resync_s
         )
         self.worker = Worker(
             self.store,

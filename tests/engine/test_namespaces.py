@@ -7,11 +7,14 @@ from typing import Any
 from tests.kept import BASE, PARTITION, Kept, play
 from tests.staged import TIERS, rules
 from tidegate.explain.sentence import sentence
-from tidegate.journal.facts import Braked, Lifted, TaskOutcome
+from tidegate.gates.brakes import Brakes
+from tidegate.journal.facts import Acted, Braked, Lifted, TaskOutcome
 from tidegate.journal.shadow import Shadowed
-from tidegate.kinds.integrations.rules import NamespaceRules
+from tidegate.kinds.integrations.core.objects.facts import ObjectsSeen
+from tidegate.kinds.integrations.rules import NamespaceRules, NamespaceState
 from tidegate.model.errors import OutsideError
 from tidegate.model.reason import Gate
+from tidegate.model.time import SECOND
 
 UNIT = "terraform-resources/ter-int-dev"
 DEV = "terraform-resources-ter-int-dev"
@@ -257,6 +260,21 @@ def test_drift_is_put_back_and_its_author_is_named() -> None:
     play(story)
 
 
+def test_a_change_that_is_seen_is_not_left_until_the_next_resync() -> None:
+    """The watch of workloads tells of it: whole minutes before the namespace is read anyway."""
+
+    async def story(kept: Kept) -> None:
+        kept.begin(resync_s=900)
+        await kept.wait(120)
+        await kept.edit(DEV, replicas(4), "kubectl-edit")
+        await kept.wait(30)
+        found = kept.workload(DEV)
+        assert found is not None
+        assert found.replicas == 1
+
+    play(story)
+
+
 def test_one_who_changes_it_again_and_again_is_not_fought_for_ever() -> None:
     """Three times within an hour at once; then ever more seldom, and a person is play."""
 
@@ -470,3 +488,33 @@ def shadowed(kept: Kept) -> Shadowed:
 
 def _pods(kept: Kept) -> set[str]:
     return {record.uid for key, record in kept.api.records.items() if key[0].name == "Pod"}
+
+
+def test_what_was_carried_out_does_not_wait_to_start() -> None:
+    """Until it is looked at again, which is at once, it is under way: in every view."""
+
+    async def story(kept: Kept) -> None:
+        await begun(kept)
+        kept.git.fields = "extraArgs: --more, "
+        await kept.wait(60)
+        rules_, state, checked = NamespaceRules(), NamespaceState(), 0
+        accepted_at = None
+        for entry in kept.store.read(PARTITION):
+            fact = entry.fact()
+            state = rules_.fold(state, entry.at, fact, entry.actor)
+            if isinstance(fact, ObjectsSeen) and accepted_at is not None:
+                assert entry.at - accepted_at < 5 * SECOND
+                accepted_at = None
+            if not isinstance(fact, Acted) or fact.outcome is not TaskOutcome.DONE:
+                continue
+            accepted_at = accepted_at or entry.at
+            world = rules_.world(state, Brakes(), entry.at, lambda _: None)
+            assert world is not None
+            view = rules_.view(PARTITION, state, world, rules_.decide(world, entry.at), entry.at)
+            row = next(each for each in view.targets if each.name == fact.target)
+            assert (row.state, row.starts, row.waits) == ("Updating", False, False)
+            assert view.summary == "Progressing"
+            checked += 1
+        assert checked > len(TIERS)
+
+    play(story)

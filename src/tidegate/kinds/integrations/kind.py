@@ -1,13 +1,14 @@
 """Namespaces as a worker runs them: their objects are read, and made what Git declares."""
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any
 
 from tidegate.engine.kind import ActRefusedError, Kind
 from tidegate.engine.plain.rules import PlainWorld
 from tidegate.engine.plain.state import PlainTask
 from tidegate.journal.fact import Fact
+from tidegate.journal.facts import TaskOutcome
 from tidegate.kinds.integrations.app.executor import (
     ObjectExecutor,
     ObjectOutcome,
@@ -49,13 +50,16 @@ class NamespaceKind(Kind[NamespaceState, PlainWorld, Plan, NamespaceObservation]
         return list(found)
 
     async def changes(self) -> AsyncIterator[str]:
-        """All namespaces, whenever the bundle changed."""
+        """All namespaces when the bundle changed, and each in which something did."""
         before: object = None
+        known: dict[str, int] = {}
         while True:
             estate = await self._fleet.estates.read()
-            if estate is not before:
-                for partition in list(self._wheres):
+            for partition, where in list(self._wheres.items()):
+                count = self._fleet.snapshots.changes(where)
+                if estate is not before or known.get(partition) != count:
                     yield partition
+                known[partition] = count
             before = estate
             await asyncio.sleep(self._fleet.look_s)
 
@@ -125,6 +129,13 @@ class NamespaceKind(Kind[NamespaceState, PlainWorld, Plan, NamespaceObservation]
         """Whether nothing is done or waits to be done."""
         done = result.record is not None and not result.record.tasks and not result.outcomes
         return super().rests(result) and done
+
+    async def after_round(self, round_: Any) -> Mapping[str, str]:
+        """What was just done is looked at again at once: until then, it is only accepted."""
+        did = any(outcome is TaskOutcome.DONE for _, outcome in round_.outcomes)
+        if did and round_.part.wake is not None:
+            round_.part.wake()
+        return {}
 
     def on_lease_lost(self, partition: str) -> None:
         """Another worker reads it anew."""

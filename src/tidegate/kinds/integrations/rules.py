@@ -11,7 +11,7 @@ import msgspec
 
 from tidegate.engine.kind import Others, OthersThen, Task
 from tidegate.engine.plain.rules import PlainRules, PlainWorld
-from tidegate.engine.plain.state import PlainPending, PlainState, PlainTask, tried_at
+from tidegate.engine.plain.state import PlainPending, PlainState, PlainTask, PlanMade, tried_at
 from tidegate.explain.notice import DueNotices, Notice, NoticeKind
 from tidegate.explain.sentence import sentence
 from tidegate.explain.view import PartitionView
@@ -63,6 +63,8 @@ class NamespaceState(PlainState):
     failures: dict[str, ActFailure] = msgspec.field(default_factory=dict)
     repeats: dict[str, Repeats] = msgspec.field(default_factory=dict)
     settled_at: dict[str, Instant] = msgspec.field(default_factory=dict)
+    # What was carried out on targets since they were looked at, by its digest.
+    accepted: dict[str, str] = msgspec.field(default_factory=dict)
 
 
 class NamespaceRules(PlainRules[NamespaceState]):
@@ -78,6 +80,7 @@ class NamespaceRules(PlainRules[NamespaceState]):
         """Objects that stand otherwise than before."""
         assert isinstance(fact, ObjectsSeen)
         state.seen, state.terms = True, fact.terms
+        state.accepted.clear()
         for name in fact.gone:
             known = state.objects.pop(name, None)
             if known is not None:
@@ -93,6 +96,9 @@ class NamespaceRules(PlainRules[NamespaceState]):
         """Take one fact into account; of an outcome, why it failed, and how often it is done."""
         if isinstance(fact, Acted):
             _take_outcome(state, at, fact)
+        elif isinstance(fact, PlanMade):
+            # It is decided on what was seen, so what was accepted before was looked at.
+            state.accepted.clear()
         return super().fold(state, at, fact, actor)
 
     def inner(
@@ -169,7 +175,8 @@ class NamespaceRules(PlainRules[NamespaceState]):
         self, partition: str, state: NamespaceState, world: PlainWorld, plan: Plan, now: Instant
     ) -> PartitionView:
         """A row for each shard."""
-        return namespace_view(partition, _whole(world), plan, now, state.terms.problems)
+        problems = state.terms.problems
+        return namespace_view(partition, _whole(world), plan, now, problems, state.accepted)
 
     def notices(
         self, partition: str, state: NamespaceState, world: PlainWorld, plan: Plan, now: Instant
@@ -242,4 +249,5 @@ def _take_outcome(state: NamespaceState, at: Instant, fact: Acted) -> None:
     if fact.outcome is TaskOutcome.DONE:
         before = state.repeats.get(fact.target)
         times = before.at if before is not None and before.digest == known.task.change else ()
+        state.accepted[fact.target] = known.task.change
         state.repeats[fact.target] = Repeats(known.task.change, (*times, at)[-REPEATS_MAX:])

@@ -97,6 +97,10 @@ class NamespaceSnapshots:
             self._known[where] = began, number, snapshot
         return snapshot
 
+    def changes(self, where: Where) -> int:
+        """How often something was seen to change there."""
+        return self._changes[where]
+
     def forget(self, where: Where) -> None:
         """Something was changed there."""
         self._changes[where] += 1

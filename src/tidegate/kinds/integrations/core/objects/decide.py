@@ -180,7 +180,7 @@ class _Gates:
         if stand.pace is ChangePace.WAVES and stand.change is ChangeClass.NEW:
             yield verdict(ObjectReason.LeftToWaves, stand.group)
         again = world.repeats.get(stand.target)
-        if again is not None and again.digest == digest_of(_same(world, stand)):
+        if again is not None and again.digest == digest_beside(world, stand):
             yield from self._repeated(again)
         if stand.removes:
             if self._failing:
@@ -199,13 +199,13 @@ class _Gates:
                 yield verdict(ObjectReason.ChangedAgain, len(lately), until=until)
 
 
-def _same(world: ObjectWorld, stand: ObjectStand) -> list[ObjectStand]:
+def digest_beside(world: ObjectWorld, stand: ObjectStand) -> str:
     """What would be done to a target together with one object of it."""
-    return [
+    return digest_of(
         each
         for each in world.objects
         if each.target == stand.target and each.acts and each.removes == stand.removes
-    ]
+    )
 
 
 def ask_of(stand: ObjectStand, now: Instant, version: str | None = None) -> Ask:

@@ -1,17 +1,21 @@
 """A namespace as people see it: a row for each shard, an option for each of its objects."""
 
 from collections import Counter
+from collections.abc import Mapping
+
+import msgspec
 
 from tidegate.explain.table import first_shut
 from tidegate.explain.view import Needs, OptionRow, PartitionView, TargetRow
 from tidegate.gates.approval import missing_approvals
-from tidegate.kinds.integrations.core.objects.decide import ObjectWorld, version_of
+from tidegate.kinds.integrations.core.objects.decide import ObjectWorld, digest_beside, version_of
 from tidegate.kinds.integrations.core.objects.stand import ObjectStand
 from tidegate.kinds.integrations.core.reasons import ObjectReason
 from tidegate.kinds.integrations.core.workloads.change import ObjectAction
 from tidegate.model.plan import Option, Plan
+from tidegate.model.progress_reasons import ProgressReason
 from tidegate.model.time import Instant
-from tidegate.model.verdict import all_pass
+from tidegate.model.verdict import all_pass, verdict
 
 # What is as declared, as far as this namespace goes: an image is left to its rollout.
 _DONE = frozenset((ObjectAction.UNCHANGED, ObjectAction.STAGED))
@@ -29,16 +33,28 @@ _NEEDS = frozenset(
         ObjectReason.ChangedAgain,
     )
 )
+ACCEPTED = "the server accepted it; it is not looked at again yet"
 _Pair = tuple[ObjectStand, Option]
 
 
 def namespace_view(
-    partition: str, world: ObjectWorld, plan: Plan, now: Instant, problems: tuple[str, ...] = ()
+    partition: str,
+    world: ObjectWorld,
+    plan: Plan,
+    now: Instant,
+    problems: tuple[str, ...] = (),
+    accepted: Mapping[str, str] = {},
 ) -> PartitionView:
-    """The rows of a namespace, and what needs a person."""
+    """The rows of a namespace, and what needs a person.
+
+    `accepted`: what was carried out on targets since they were looked at.
+    """
     mine: dict[str, list[_Pair]] = {}
-    for pair in zip(world.objects, plan.options, strict=True):
-        mine.setdefault(pair[0].target, []).append(pair)
+    for stand, option in zip(world.objects, plan.options, strict=True):
+        did = accepted.get(stand.target)
+        is_under_way = did is not None and stand.acts and digest_beside(world, stand) == did
+        seen = _under_way(option) if is_under_way else option
+        mine.setdefault(stand.target, []).append((stand, seen))
     rows = tuple(_row(name, mine.get(name, []), world) for name in world.targets)
     summary = _summary(world, rows)
     counts = Counter(each.state for each in rows)
@@ -58,6 +74,13 @@ def namespace_view(
         version=version_of(world),
         gates=tuple(each.name for each in world.brakes.approvals),
     )
+
+
+def _under_way(option: Option) -> Option:
+    """What the server accepted: it does not start again, and is not seen to be there either."""
+    passing = (each for each in option.verdicts if all_pass((each,)))
+    said = (verdict(ProgressReason.InFlightSaying, ACCEPTED), *passing)
+    return msgspec.structs.replace(option, verdicts=said)
 
 
 def _summary(world: ObjectWorld, rows: tuple[TargetRow, ...]) -> str:
@@ -82,19 +105,20 @@ def _row(name: str, pairs: list[_Pair], world: ObjectWorld) -> TargetRow:
     first, option = ranked[0]
     attempt = world.attempts.get(name)
     done = all(stand.verb in _DONE for stand, _ in pairs)
-    state = "Done" if done else "Waiting"
+    shut = first_shut(option.verdicts)
+    moves = shut is not None and shut.reason is ProgressReason.InFlightSaying
+    state = "Done" if done else "Updating" if moves else "Waiting"
     if attempt is not None:
         state = "Failed" if attempt.tries else "Updating"
-    starts = all_pass(option.verdicts)
     return TargetRow(
         name=name,
         state=state,
         group=first.group,
         revision=first.runs,
         next=_next(first),
-        starts=starts,
+        starts=shut is None,
         waits=state == "Waiting",
-        shut=None if starts else first_shut(option.verdicts),
+        shut=shut,
         options=tuple(
             OptionRow(change=_words(stand), verdicts=each.verdicts, starts=all_pass(each.verdicts))
             for stand, each in ranked
