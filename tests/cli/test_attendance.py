@@ -154,6 +154,27 @@ def test_a_rollout_that_was_never_read_is_not_shown_for_ever(tmp_path: Path) -> 
     assert "integrations" not in tidegate(tmp_path, "status").stdout
 
 
+def test_what_was_removed_neither_moves_nor_waits_for_a_worker(tmp_path: Path) -> None:
+    """Its source lists it no more: that it was under way at the last look has no meaning now."""
+    ago(tmp_path, 60 * SECOND)
+    store, now = open_store(str(tmp_path / "tidegate.db")), SystemClock().now()
+    look = Look(by="host/7", acts=True, at=Instant(now - 60 * SECOND), left=True)
+    store.release(store.leases()[PARTITION].lease, look)
+    store.close()
+    for args in LOOKS:
+        done = tidegate(tmp_path, *args)
+        said = done.stdout + done.stderr
+        assert f"removed, no worker looks at it: {PARTITION} as of the last look" in said, args
+        assert "no worker is running" not in said, args
+    report = json.loads(tidegate(tmp_path, "status", "-o", "json").stdout)
+    assert report["kinds"] == {}
+    assert report["workers"][0]["left"] is True
+    assert " Removed " in tidegate(tmp_path, "get", "rollouts").stdout
+    done = tidegate(tmp_path, "when", PARTITION)
+    assert done.returncode == 2
+    assert "was removed, so it has no dates" in done.stderr
+
+
 def test_a_worker_that_looks_is_shown_now(tmp_path: Path) -> None:
     """Its last round is a moment ago: what is due by now is."""
     ago(tmp_path, 2 * HOUR)
@@ -193,6 +214,7 @@ def test_status_names_leader_mode_and_last_round_as_data(tmp_path: Path) -> None
         "stale": False,
         "trouble": "",
         "gone": "",
+        "left": False,
         "broken": "",
     }
     (item,) = json.loads(tidegate(tmp_path, "get", "rollouts", "-o", "json").stdout)["items"]

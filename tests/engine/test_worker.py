@@ -185,8 +185,13 @@ def test_a_bug_ends_the_worker_and_is_raised() -> None:
 def test_a_rollout_that_is_gone_is_no_longer_managed() -> None:
     """Not listed three times in a row: its lease is given back, and it can come again."""
     told: Told = []
-    worker = make(told)
+    store = MemoryStore()
+    worker = make(told, store=store)
     listed = [PARTITION]
+
+    def left() -> bool:
+        look = store.leases()[PARTITION].look
+        return look is not None and look.left
 
     async def partitions() -> list[str]:
         return list(listed)
@@ -198,8 +203,10 @@ def test_a_rollout_that_is_gone_is_no_longer_managed() -> None:
         await seen(lambda: worker.vitals().led == {PARTITION})
         listed.clear()
         await seen(lambda: not worker.vitals().running and not worker.vitals().led)
+        await seen(left)
         listed.append(PARTITION)
         await seen(lambda: worker.vitals().led == {PARTITION})
+        assert not left()
         worker.stop()
         await running
 

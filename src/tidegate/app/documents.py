@@ -110,6 +110,11 @@ class RolloutItem(Part, frozen=True):
     # Targets that failed with this revision and were returned since; their states are of now.
     returned: int = 0
 
+    @property
+    def was_removed(self) -> bool:
+        """Whether its source lists it no more though it had not ended."""
+        return self.worker.left and self.summary != "Succeeded"
+
 
 class RolloutList(Document, frozen=True, kw_only=True):
     """What is going out, of every kind, and how far it is."""

@@ -49,6 +49,9 @@ def status(journals: Journals) -> StatusReport:
     holds: set[str] = set()
     workers: list[PartitionWorker] = []
     for one in journals.all():
+        if one.worker.left:  # it neither moves nor waits, and needs no one
+            workers += [one.worker] if one.item.was_removed else []
+            continue
         workers.append(one.worker)
         kinds.setdefault(one.kind, Counter()).update(one.counts)
         needs.update(what for what, _ in needs_of(one.view))

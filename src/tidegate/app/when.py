@@ -40,6 +40,8 @@ def dates_of(
 def _whole_dates(
     journals: Journals, one: Decision, pace: DatePace, target: str | None = None
 ) -> Document | None:
+    if one.worker.left:
+        raise UserError((Problem(one.partition, "was removed, so it has no dates"),))
     entries = last_entries(journals.store, one.partition, PACE_ENTRIES)
     return one.rules.dates(one.partition, one.state, one.world, one.now, entries, pace, target)
 
@@ -70,6 +72,8 @@ def expected_in(journals: Journals, one: Decision) -> dict[str, TargetDates]:
 
 
 def _expected(journals: Journals, one: Decision) -> dict[str, TargetDates]:
+    if one.worker.left:
+        return {}
     found = _whole_dates(journals, one, DatePace(brief=True))
     if isinstance(one, LimitedDecision) and isinstance(found, RolloutDates):
         found = limited_dates(one, found)

@@ -49,6 +49,8 @@ class PartitionWorker(Part, frozen=True, kw_only=True):
     trouble: str = ""
     # The worker that led it last and has not given it back: it was killed, or hangs. Empty: none.
     gone: str = ""
+    # Whether its source lists it no more, so that no worker looks at it: it was removed.
+    left: bool = False
     # That its chain is broken, and what to do; empty: it holds, or a worker leads it and says so.
     broken: str = ""
 
@@ -119,6 +121,7 @@ def attendance(
         stale=not fresh and last is not None,
         trouble=look.trouble if runs and look is not None else "",
         gone=record.lease.holder if record is not None and not runs else "",
+        left=not runs and look is not None and look.left,
     )
     return Attendance(worker, now if fresh or last is None else min(last, now))
 
@@ -151,13 +154,12 @@ def trouble_lines(workers: Iterable[PartitionWorker], now: Instant) -> Iterator[
         for some in grouped(each for each in never if each.trouble == why):
             names = f"{named([each.partition for each in some])}, of which nothing is known"
             yield f"worker {some[0].leader} cannot see it ({why}): {names}"
-    for some in grouped(each for each in known if each.stale):
+    if removed := [each for each in known if each.left]:
+        names = named([each.partition for each in removed])
+        yield f"removed, no worker looks at it: {names}{_last_look(removed, now)}"
+    for some in grouped(each for each in known if each.stale and not each.left):
         leader, names = some[0].leader, named([each.partition for each in some])
-        looked = [parse_instant(each.looked_at) for each in some if each.looked_at is not None]
-        moment = ""
-        if looked:
-            since = min(looked)
-            moment = f" {look_words(since, now)}"
+        moment = _last_look(some, now)
         if leader is None:
             gone = sorted({each.gone for each in some if each.gone})
             by = f" (gone: {named(gone)})" if gone else ""
@@ -182,6 +184,11 @@ def unreadable(
         stale=False,
         broken=str(error),
     )
+
+
+def _last_look(some: Iterable[PartitionWorker], now: Instant) -> str:
+    looked = [parse_instant(each.looked_at) for each in some if each.looked_at is not None]
+    return f" {look_words(min(looked), now)}" if looked else ""
 
 
 def look_words(at: Instant, now: Instant) -> str:

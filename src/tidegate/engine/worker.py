@@ -198,6 +198,7 @@ class Worker:
             self._running[partition] = self._begin(self._run_partition(partition), partition)
         if whole:
             for partition in self._discovery.gone(self._running, found):
+                self._leadership.leave(partition)
                 self._running.pop(partition).cancel()
                 self._wakes.pop(partition)
             self.discovered.set()

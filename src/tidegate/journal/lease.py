@@ -30,6 +30,8 @@ class Look(msgspec.Struct, frozen=True):
     trouble: str = ""
     # How long it goes without a round at most; 0: no longer than a lease, as of old.
     every: Duration = Duration(0)
+    # Whether it was left because its source lists it no more.
+    left: bool = False
 
 
 class Wish(msgspec.Struct, frozen=True):

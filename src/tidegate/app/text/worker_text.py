@@ -18,7 +18,7 @@ def worker_rows(workers: Iterable[PartitionWorker], now: Instant) -> list[Row]:
             _age(some, now),
             named([each.partition for each in some]),
         )
-        for some in grouped(workers)
+        for some in grouped(each for each in workers if not each.left)
     ]
 
 
@@ -49,6 +49,8 @@ def start_words(worker: PartitionWorker | None) -> str:
     """What is said of a target whose gates are all open: it starts only if a worker acts."""
     if worker is None or worker.moves:
         return "starts now"
+    if worker.left:
+        return "does not start: it was removed"
     if worker.leader is None:
         return "would start: no worker is running"
     return "would start: its worker only observes" if not worker.stale else "would start"

@@ -183,7 +183,8 @@ def _list(
     found: RolloutList, output: str, no_headers: bool, colour: bool, grouped: bool = False
 ) -> None:
     now = clock().now()
-    for line in trouble_lines([*(each.worker for each in found.items), *found.unseen], now):
+    shown = [each.worker for each in found.items if each.was_removed or not each.worker.left]
+    for line in trouble_lines([*shown, *found.unseen], now):
         click.echo(line, err=True)
     if output == "name":
         for one in found.items:
@@ -220,7 +221,7 @@ def _row(one: RolloutItem) -> tuple[str, ...]:
     recheck = None if one.worker.stale else one.recheck_after
     return (
         one.id,
-        one.summary,
+        "Removed" if one.was_removed else one.summary,
         one.revision,
         f"{done}/{sum(one.counts.values())}",
         str(failed),

@@ -55,6 +55,8 @@ class Leadership:
         self._looked_at: dict[str, Instant] = {}
         # Why the last round of a partition saw nothing.
         self._troubles: dict[str, str] = {}
+        # Partitions that are listed no more.
+        self._left: set[str] = set()
         # Partitions whose leader, another worker, was told.
         self._followed: set[str] = set()
         self._known: dict[str, KeptLease] = {}
@@ -94,7 +96,12 @@ class Leadership:
             at=self._looked_at.get(partition),
             trouble=self._troubles.get(partition, ""),
             every=self._every,
+            left=partition in self._left,
         )
+
+    def leave(self, partition: str) -> None:
+        """A partition is listed no more: readers are told so once its lease is given back."""
+        self._left.add(partition)
 
     def held(self, partition: str) -> Lease | None:
         """The lease of a partition as it was renewed last; None: it is not ours."""
@@ -108,6 +115,7 @@ class Leadership:
         """Take or renew a lease; None if another worker has it, or is to have it."""
         if partition not in self._held and partition not in self._takes:
             return None
+        self._left.discard(partition)
         lease = await self._take(partition)
         self._takes.discard(partition)
         self._held.pop(partition, None)
