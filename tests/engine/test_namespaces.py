@@ -454,7 +454,7 @@ def test_a_manager_is_shadowed_adopted_and_given_back() -> None:
         await kept.wait()
         assert [each.target for each in shadowed(kept).differ] == [UNIT]
         await kept.edit(DEV, replicas(1), "a-person")
-        await kept.wait()
+        await kept.wait(60)  # until the pods that are too many have ended
         pods = _pods(kept)
         estate = await kept.git.estates.read()
         await kept.adopt(estate)
