@@ -91,10 +91,11 @@ STORY = \
 	&& $(DEMO) && echo && $(POLICIES) --pace 3600 && echo && $(FORTNIGHT) --pace 86400 \
 	&& printf '  %s \\\n    %s\n' '$(REHEARSE)' '$(OF) --image f929a38 --svg demo.svg'
 
-# One process more than there are cores: tests wait a quarter of their time, for servers and for git.
+# Two processes more than there are cores: one does little but wait for servers, leases and children
+# (tests/strips.py), and the others wait for a fifth of their time.
 # Bytecode is written even where a shell forbids it: every process reads thousands of modules.
 PYTEST = PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --dist loadgroup \
-    -n $$($(BIN)/python -c 'import os; print((os.cpu_count() or 1) + 1)')
+    -n $$($(BIN)/python -c 'import os; print((os.cpu_count() or 1) + 2)')
 
 test: $(READY)
 	$(PYTEST) -m 'not e2e' $(ARGS)

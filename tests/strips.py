@@ -2,7 +2,8 @@
 
 Tests that wait (for a lease, for a server) are neighbours in the tree. Where all processes walk
 through it side by side, all of them wait at once and the cores are idle; and what a module makes
-for its tests is made in each of them. Tests of milliseconds come last, so that all end together.
+for its tests is made in each of them. One process begins with all that do little but wait, while
+the others calculate. Tests of milliseconds come last, so that all end together.
 """
 
 from collections import deque
@@ -11,6 +12,13 @@ from typing import Any
 
 from xdist.scheduler import LoadGroupScheduling  # type: ignore[import-untyped]
 
+# They wait for two thirds of their time or more, a minute and a half in all.
+WAITING = (
+    "tests/kills/",
+    "tests/test_bench.py",
+    "tests/cli/test_idle_worker.py",
+    "tests/cli/test_policies.py",
+)
 # Thousands of tests, half a minute of all: what is left over for the end.
 SHORT = ("tests/golden/", "tests/scenarios/", "tests/unit/", "tests/vectors/")
 
@@ -53,12 +61,15 @@ class StripScheduling(LoadGroupScheduling):  # type: ignore[misc]
 
     def _cut(self) -> None:
         """Cut what is left into strips, one for each process: the short tests after all others."""
-        longer = [name for name in self.workqueue if not _is_short(self.workqueue[name])]
-        left, nodes = longer or list(self.workqueue), self.nodes
+        units, nodes = self.workqueue, self.nodes
+        waiting = [name for name in units if _are(WAITING, units[name])]
+        longer = [name for name in units if not _are(WAITING + SHORT, units[name])]
+        left = longer or [name for name in units if name not in waiting]
         for at, node in enumerate(nodes):
             begin, end = (len(left) * each // len(nodes) for each in (at, at + 1))
             self._strips[node] = deque(left[begin:end])
+        self._strips[nodes[0]].extendleft(reversed(waiting))
 
 
-def _is_short(tests: Iterable[str]) -> bool:
-    return all(test.startswith(SHORT) for test in tests)
+def _are(kind: tuple[str, ...], tests: Iterable[str]) -> bool:
+    return all(test.startswith(kind) for test in tests)

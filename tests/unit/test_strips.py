@@ -10,8 +10,9 @@ from tests.strips import StripScheduling
 
 LONGER = [f"tests/cli/test_{at}.py::test" for at in range(30)]
 SHORT = [f"tests/unit/test_{at}.py::test" for at in range(20)]
+WAITING = [f"tests/kills/test_{at}.py::test" for at in range(4)]
 GROUP = [f"tests/api/test_schema.py::test[{at}]@schema" for at in range(5)]
-TESTS = [*LONGER[:15], *GROUP, *LONGER[15:], *SHORT]
+TESTS = [*LONGER[:15], *GROUP, *LONGER[15:25], *WAITING, *LONGER[25:], *SHORT]
 
 
 class Process:
@@ -93,11 +94,18 @@ def test_processes_begin_apart_and_short_tests_come_last() -> None:
     """Neighbours are run by one process, and all processes end at about the same time."""
     run = Run()
     run.finish(run.processes)
-    assert [each.done[0] for each in run.processes] == [GROUP[0], LONGER[9], LONGER[19]]
+    assert [each.done[0] for each in run.processes] == [WAITING[0], LONGER[9], LONGER[19]]
     begun = {test: at for at, test in enumerate(run.order)}
     assert max(begun[test] for test in LONGER) < min(begun[test] for test in SHORT) + len(GROUP)
     third = run.processes[2].done
     assert third[:5] == LONGER[19:24]
+
+
+def test_one_process_begins_with_all_that_wait() -> None:
+    """The others calculate meanwhile; its own share comes afterwards."""
+    run = Run()
+    run.finish(run.processes)
+    assert run.processes[0].done[: len(WAITING) + len(GROUP)] == [*WAITING, *GROUP]
 
 
 def test_what_a_process_leaves_that_crashed_is_run_by_the_others() -> None:
