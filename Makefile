@@ -57,8 +57,10 @@ NEW_ENOUGH := import sys; v = sys.version_info[:2]; v >= (3, 11) or sys.exit( \
     "Tidegate needs Python 3.11 or newer and $(PYTHON) is %d.%d: make setup PYTHON=python3.12" % v)
 
 # What commands import: where Python may not write bytecode (PYTHONDONTWRITEBYTECODE), each of them
-# would compile it all anew, which takes three times as long as to run it.
-COMPILED := click msgspec yaml typing_extensions.py sqlalchemy alembic aiohttp
+# would compile it all anew, which takes three times as long as to run it. And what tests import:
+# their processes start at the same moment, and each would compile it.
+COMPILED := click msgspec yaml typing_extensions.py sqlalchemy alembic aiohttp \
+    _pytest hypothesis playwright pygments psycopg coverage anyio cryptography joserfc starlette
 
 $(READY): requirements/uv.txt requirements/dev.txt pyproject.toml
 	@log=$$(mktemp) && trap 'rm -f "$$log"' EXIT && start=$$(date +%s); \

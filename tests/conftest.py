@@ -11,7 +11,7 @@ import gc
 import os
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -98,10 +98,14 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> StripSchedul
     return StripScheduling(config, log) if config.getvalue("dist") == "loadgroup" else None
 
 
-def pytest_collection_finish() -> None:
-    """What was imported and collected stays to the end: it is not searched for garbage any more."""
-    gc.collect()
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """What is imported and collected stays to the end: it is never searched for garbage."""
+    gc.disable()
+    found = yield
     gc.freeze()
+    gc.enable()
+    return found
 
 
 if sys.version_info < (3, 13):
