@@ -78,6 +78,18 @@ def test_the_many_are_pinned_and_the_one_is_left(folder: Path) -> None:
     assert (folder / FILE).read_bytes() == before
 
 
+def test_a_shard_is_named_by_the_id_of_its_account(folder: Path) -> None:
+    """As in a file: `--shard` takes what an override takes."""
+    uid = next(
+        line.split('"')[1]
+        for line in (folder / "aws/app-sre/account.yml").read_text().splitlines()
+        if line.startswith("uid:")
+    )
+    chosen = (*PRODUCTION, *WHY, "--wanted")
+    by_id = invoked("pin", "terraform-resources", "--shard", uid, *chosen).stdout
+    assert by_id == invoked("pin", "terraform-resources", "--shard", "app-sre", *chosen).stdout
+
+
 def test_others_are_counted_by_what_they_want(folder: Path) -> None:
     """In several environments a name stands for several shards: numbers and names add up."""
     done = invoked("pin", "terraform-users", "--shard", "app-sre", "--wanted", *WHY)

@@ -154,6 +154,8 @@ class WorkloadShard(msgspec.Struct, frozen=True, kw_only=True):
     workload: str
     # What it is a shard of; empty: static, by number alone.
     key: str = ""
+    # The id that its vendor gave that; empty: it has none.
+    uid: str = ""
     # Which of how many it is; None: it is whole.
     index: int | None = None
     count: int | None = None

@@ -62,7 +62,7 @@ def names_of(piece: Piece) -> Iterator[str]:
         return
     shard = piece.shard
     yield shard.workload
-    yield from filter(None, (shard.key, shard.name))
+    yield from filter(None, (shard.key, shard.name, shard.uid))
     unit = f"{shard.integration}/{shard.name}" if shard.name else shard.integration
     yield unit
     yield f"shard/{unit}"

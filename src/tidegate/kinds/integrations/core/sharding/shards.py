@@ -168,6 +168,7 @@ def _shard(
         namespace=namespace.path,
         workload=workload_name(integration.name, suffix, length),
         key=item.key if item is not None else "",
+        uid=item.uid if item is not None else "",
         index=index,
         count=count,
         arguments=" ".join(part for part in (own, given) if part),
