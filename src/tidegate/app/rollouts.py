@@ -20,7 +20,6 @@ from tidegate.app.documents import (
 from tidegate.app.partitions.decision import Decision
 from tidegate.app.partitions.journals import Journals
 from tidegate.app.partitions.lookup import target_of
-from tidegate.app.tally import needs_of
 from tidegate.app.when import expected_in
 from tidegate.app.workers import PartitionWorker, standbys
 from tidegate.explain.verdict_part import VerdictPart
@@ -54,7 +53,7 @@ def status(journals: Journals) -> StatusReport:
             continue
         workers.append(one.worker)
         kinds.setdefault(one.kind, Counter()).update(one.counts)
-        needs.update(what for what, _ in needs_of(one.view))
+        needs.update(one.needs)
         holds |= one.holds
         if one.worker.broken:
             needs[BROKEN] += 1

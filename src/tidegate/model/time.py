@@ -123,10 +123,16 @@ def parse_instant(text: str) -> Instant:
 def format_instant(instant: int) -> str:
     """An instant as RFC 3339 in UTC; fractions only where there are any."""
     seconds, below = divmod(instant, SECOND)
+    text = _format_seconds(seconds)
+    return f"{text}.{below:09d}".rstrip("0") + "Z" if below else text + "Z"
+
+
+@lru_cache(maxsize=4096)
+def _format_seconds(seconds: int) -> str:
+    """Whole seconds since 1970: answers name the same few again and again."""
     # Years outside 1–9999 have no RFC 3339 form; the nearest end of the calendar is shown.
     seconds = min(max(seconds, -62_135_596_800), 253_402_300_799)
-    text = (_EPOCH + timedelta(seconds=seconds)).isoformat()[:19]
-    return f"{text}.{below:09d}".rstrip("0") + "Z" if below else text + "Z"
+    return (_EPOCH + timedelta(seconds=seconds)).isoformat()[:19]
 
 
 def in_seconds(seconds: float) -> Duration:

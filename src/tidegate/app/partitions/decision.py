@@ -13,7 +13,7 @@ from tidegate.app.access.sight import limited_view
 from tidegate.app.cells import CellMap, cells_of
 from tidegate.app.documents import RolloutItem, group_part, recheck_of
 from tidegate.app.partitions.plan_tag import plan_rows
-from tidegate.app.tally import target_counts, waiting_holds
+from tidegate.app.tally import needs_of, target_counts, waiting_holds
 from tidegate.app.workers import PartitionWorker
 from tidegate.engine.kind import Rules
 from tidegate.explain.view import PartitionView
@@ -46,8 +46,10 @@ class Decision:
         if "view" in made:
             kept["view"] = msgspec.structs.replace(self.view, now=now)
         moves = worker.moves == self.worker.moves
-        same = ("names", "named", "rows", "reached", *(("counts", "holds") if moves else ()))
+        same = ("names", "named", "rows", "reached", "holds", "needs")
         kept.update({name: made[name] for name in same if name in made})
+        if "counts" in made and moves:
+            kept["counts"] = self.counts
         if "cells" in made and moves:
             kept["cells"] = msgspec.structs.replace(self.cells, at=format_instant(now))
         return found
@@ -82,6 +84,11 @@ class Decision:
     def counts(self) -> Counter[str]:
         """Its targets by what they do, counted once."""
         return target_counts(self.view, moves=self.worker.moves)
+
+    @cached_property
+    def needs(self) -> Counter[str]:
+        """What only a person can do, in words, and how often; counted once."""
+        return Counter(what for what, _ in needs_of(self.view))
 
     @cached_property
     def holds(self) -> set[str]:

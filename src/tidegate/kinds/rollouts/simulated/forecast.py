@@ -5,7 +5,6 @@ change takes its usual time and succeeds. What no clock opens (an approval, a pa
 and is named instead.
 """
 
-import copy
 from collections.abc import Iterable, Mapping
 
 import msgspec
@@ -65,13 +64,16 @@ def forecast(
     steps_max: int = STEPS_MAX,
 ) -> list[TargetForecast]:
     """Run a rollout ahead, for so many steps; one line a target, in group, then rank order."""
-    ahead = copy.deepcopy(state)
+    # What is put into these two below; all else is replaced as a whole, or stays as it is.
+    ahead = replace(state, reports=dict(state.reports), pending=dict(state.pending))
     if ahead.brakes is not None:  # our own places follow from the targets in progress, which change
         own = ahead.brakes.partition
         others = tuple(each for each in ahead.brakes.claims if each.partition != own)
         ahead.brakes = replace(ahead.brakes, claims=others)
     ends = _ends(ahead, now, apply_times, usual)
     found: dict[str, TargetForecast] = {}
+    # The gate that says most of each target that waits, as it was decided last.
+    shut: dict[str, Verdict] = {}
     plan: RolloutPlan | None = None
     for _ in range(steps_max):
         _settle(ahead, ends, now)
@@ -79,7 +81,7 @@ def forecast(
         if world is None:
             return []
         plan = decide(world, now)
-        _note(found, world, plan, now)
+        _note(found, shut, world, plan, now)
         ahead.rollout = remember(world, plan, "ahead")
         for action in plan.actions:
             if action.change.kind is ChangeKind.REMOVE:
@@ -95,15 +97,19 @@ def forecast(
             break
         now = moment
     else:
-        _bound(found.values(), now)
+        _bound(found.values(), shut, now)
+    words = {id(each): sentence(each) for each in shut.values()}
+    for name, each in shut.items():
+        found[name].held_by = words[id(each)]
     return list(found.values())
 
 
-def _bound(found: Iterable[TargetForecast], moment: Instant) -> None:
+def _bound(found: Iterable[TargetForecast], shut: dict[str, Verdict], moment: Instant) -> None:
     """There were more steps: whatever has no date has one from this moment on, or none."""
     for each in found:
         if each.done_at is None:
-            each.not_before, each.held_by = moment, ""
+            each.not_before = moment
+            shut.pop(each.target, None)
 
 
 def _ends(
@@ -139,7 +145,11 @@ def _next(
 
 
 def _note(
-    found: dict[str, TargetForecast], world: RolloutWorld, plan: RolloutPlan, now: Instant
+    found: dict[str, TargetForecast],
+    shut: dict[str, Verdict],
+    world: RolloutWorld,
+    plan: RolloutPlan,
+    now: Instant,
 ) -> None:
     starting = set(plan.started)
     # Targets share their verdicts: what follows from them is computed once.
@@ -147,34 +157,37 @@ def _note(
     for group in world.groups:
         for i in range(group.first, group.last):
             target, state = world.targets[i], plan.states[i]
-            expected = found.setdefault(target.name, TargetForecast(target.name, group.label))
+            expected = found.get(target.name)
+            if expected is None:
+                expected = found[target.name] = TargetForecast(target.name, group.label)
             if i in starting:
-                expected.starts_at, expected.done_at, expected.held_by = now, None, ""
+                expected.starts_at, expected.done_at = now, None
+                shut.pop(target.name, None)
                 expected.revision = plan.course.revision
                 continue
             if state is State.DONE and expected.done_at is None:
                 # Done before we looked: since it succeeded, as far as it says.
                 was_done = expected.starts_at is None and not expected.depends_on
                 expected.done_at = target.since if was_done and target.since is not None else now
-                expected.held_by, expected.revision = "", plan.course.revision
+                expected.revision = plan.course.revision
+                shut.pop(target.name, None)
                 continue
             verdicts = plan.options[i].verdicts
             told = said.get(id(verdicts))
             if told is None:
                 told = said[id(verdicts)] = _said(verdicts)
             _collide(expected.collisions, told.brakes, now)
-            if told.gate and state is not State.DONE:
-                expected.held_by = told.words
-                if told.gate not in expected.depends_on:
-                    expected.depends_on.append(told.gate)
+            if told.first is not None and state is not State.DONE:
+                shut[target.name] = told.first
+                if told.first.gate.value not in expected.depends_on:
+                    expected.depends_on.append(told.first.gate.value)
 
 
 class _Said(msgspec.Struct):
     """What some verdicts mean for a target that waits."""
 
-    # The gate that says most, and what it says; empty: all are open.
-    gate: str
-    words: str
+    # The gate that says most; None: all are open.
+    first: Verdict | None
     # The brakes that are on, if nothing else is in the way.
     brakes: list[Verdict]
 
@@ -183,9 +196,9 @@ def _said(verdicts: tuple[Verdict, ...]) -> _Said:
     shut = [each for each in verdicts if each.outcome is not Outcome.PASS]
     first = first_shut(verdicts)
     if first is None:
-        return _Said("", "", [])
+        return _Said(None, [])
     alone = all(each.gate in _BRAKES for each in shut)
-    return _Said(first.gate.value, sentence(first), shut if alone else [])
+    return _Said(first, shut if alone else [])
 
 
 def _collide(found: list[Collision], brakes: list[Verdict], now: Instant) -> None:
