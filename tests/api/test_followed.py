@@ -1,6 +1,7 @@
 """A journal on a server is read in looks, and everything in between from memory."""
 
 import asyncio
+import gc
 import threading
 from collections.abc import Mapping
 from contextlib import closing
@@ -216,6 +217,37 @@ def test_nothing_reads_the_journal_once_the_threads_have_ended() -> None:
     assert left == ["look", "closed"]
     more = {each.name for each in set(threading.enumerate()) - others}
     assert not [each for each in more if each.startswith(("looks", "answers"))]
+
+
+def test_an_error_is_for_the_one_that_asked_and_none_that_waits() -> None:
+    """Those that wait for the same turn go on, and nothing says that an error was not looked at."""
+    begun, goes_on, said = threading.Event(), threading.Event(), list[str]()
+    live = LiveJournals(MemoryStore(), rules_of, SystemClock(), follows=True)
+
+    def fails() -> None:
+        live.seen.load("r1")  # this is not at hand, so a thread has the turn
+        begun.set()
+        happened(goes_on, "another waits")
+        raise OutsideError("it is away")
+
+    async def story() -> None:
+        asyncio.get_running_loop().set_exception_handler(lambda _, what: said.append(str(what)))
+        asked = asyncio.create_task(live.turn_seen(fails))
+        await asyncio.to_thread(happened, begun, "a turn of a thread")
+        others = [asyncio.create_task(live.turn_seen(lambda: "answered")) for _ in range(3)]
+        await asyncio.sleep(0)
+        goes_on.set()
+        assert await asyncio.gather(*others) == ["answered"] * 3
+        with pytest.raises(OutsideError):
+            await asked
+        # Another turn of a thread: nothing refers to the one that failed any more.
+        assert await live.turn_seen(live.seen.load, "r1") is None
+        del asked, others
+        gc.collect()
+
+    asyncio.run(story())
+    live.close()
+    assert not said
 
 
 class _WatchedArchive:

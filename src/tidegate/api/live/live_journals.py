@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from functools import partial
 from threading import Lock, local
 from time import perf_counter
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar, cast
 
 from tidegate.api.live.looks import Looks
 from tidegate.app.partitions.journals import Journals, RulesOf
@@ -106,8 +106,11 @@ class LiveJournals:
         try:
             return self._at_hand(run)
         except NotAtHandError:
-            taken = self._busy = self._turns.submit(self._taken, run)
-        return await asyncio.wrap_future(taken)
+            taken = self._busy = self._turns.submit(_tried, partial(self._taken, run))
+        found, error = await asyncio.wrap_future(taken)
+        if error is not None:
+            raise error
+        return cast(T, found)
 
     def _at_hand(self, run: Callable[[], T]) -> T:
         assert self._followed is not None, "there is nothing in memory"
@@ -206,3 +209,11 @@ class LiveJournals:
             known = self._made(heads)
             self._journals, self._heads = known, heads
         return known
+
+
+def _tried(run: Callable[[], T]) -> tuple[T | None, Exception | None]:
+    """What something returns or raises: an error is for the one that asked, and none that waits."""
+    try:
+        return run(), None
+    except Exception as error:  # noqa: BLE001  it is raised again where it is waited for
+        return None, error

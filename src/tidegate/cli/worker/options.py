@@ -4,6 +4,7 @@ import asyncio
 import gc
 import os
 import socket
+import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -34,6 +35,9 @@ THREADS = 24
 # How many new objects, and how many collections of the youngest and of the middle generation, make
 # the garbage collector look.
 COLLECT_AFTER = (10_000, 20, 10)
+# How long a thread keeps the interpreter from one that waits for it. By default that is 5 ms, each
+# time one comes back from the server: beside answers of 12 ms a look took 6.7 ms, and takes 3.3.
+SWITCH_S = 0.001
 _SHARED = (
     "database", "kinds", "act", "scenarios", "fleet", "brakes", "holdFiles", "prometheus",
     "bundle", "revision", "image", "parameters", "overlay", "kubeconfig", "contexts", "pods",
@@ -89,6 +93,11 @@ def prepare_process() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(*COLLECT_AFTER)
+
+
+def share_interpreter() -> None:
+    """Let a thread that looks at a server have its turn soon, while answers are made."""
+    sys.setswitchinterval(SWITCH_S)
 
 
 def executor(settings: Settings, allow_mass_delete: bool) -> Executor:

@@ -22,6 +22,7 @@ from tidegate.cli.worker.options import (
     executor,
     is_file,
     prepare_process,
+    share_interpreter,
     worker_options,
 )
 from tidegate.cli.worker.patterns import check_patterns
@@ -109,6 +110,8 @@ def _forked(parts: ServiceParts) -> AnsweringProcess | None:
             ear.close()
         prepare_process()
         here = is_file(settings.database)
+        if not here:
+            share_interpreter()
         return parts.front(open_store(settings.database), probes, refused, here, own_process=True)
 
     return fork_answering(make, parts.ears[0], VERSION, partial(_log, settings))
