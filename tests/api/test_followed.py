@@ -2,14 +2,16 @@
 
 import asyncio
 import gc
+import re
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any, cast
 
 import pytest
 from starlette.applications import Starlette
+from starlette.routing import BaseRoute, Route
 
 from tests.api.stage import PARTITION, Client, copied, rollout_journal
 from tests.contract.journals import notes
@@ -21,6 +23,7 @@ from tidegate.api.live.live_journals import LiveJournals
 from tidegate.api.live.looks import Looks
 from tidegate.api.login.login import Login
 from tidegate.api.request_keys import RequestKeys
+from tidegate.api.route import BASE
 from tidegate.api.route_table import ACTS, QUESTIONS
 from tidegate.app.access.tokens import TokenRequest, create_token
 from tidegate.journal.chain import JournalNote
@@ -29,6 +32,7 @@ from tidegate.kind_table import rules_of
 from tidegate.machine.system_clock import SystemClock
 from tidegate.model.errors import OutsideError
 from tidegate.model.time import Instant
+from tidegate.page.pages import ServicePages
 from tidegate.store import followed as module
 from tidegate.store.archive_port import Archive, JournalSight
 from tidegate.store.client.memory import MemoryStore
@@ -267,8 +271,27 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return rollout_journal(tmp_path_factory.mktemp("followed"))
 
 
-def test_no_question_waits_for_a_server_in_the_event_loop(kept: Path, tmp_path: Path) -> None:
-    """Each is asked twice: what the first one has brought is at hand for the second."""
+# What the addresses of routes have in them.
+_FILLED = {
+    "name": PARTITION, "seq": "1", "verb": "pause", "signature": "x", "file": "page.js", "rest": "x"
+}  # fmt: skip
+# Those speak to an issuer, or do not end: streams are woken by one look for all of them.
+_ELSEWHERE = ("/auth/", f"{BASE}/watch/", f"{BASE}/changes")
+
+
+def _addresses(routes: Sequence[BaseRoute]) -> list[str]:
+    """Where each route that reads is asked, twice: as things are, and as they were."""
+    reads = [each for each in routes if isinstance(each, Route) and "GET" in (each.methods or ())]
+    filled = [
+        re.sub(r"\{(\w+)(?::\w+)?\}", lambda found: _FILLED[found[1]], each.path)
+        for each in reads
+        if not each.path.startswith(_ELSEWHERE)
+    ]
+    return [*filled, *(f"{each}?at=1s+ago" for each in filled)]
+
+
+def test_nothing_waits_for_a_server_in_the_event_loop(kept: Path, tmp_path: Path) -> None:
+    """No route of the API and of the page; each is asked again, with what the first has brought."""
     with closing(open_store(str(copied(kept, tmp_path)))) as archive:
         request = TokenRequest(name="ada", role=Role.ADMIN, reason="a test")
         create_token(archive, request, "tidegate_ada", SystemClock().now(), "test")
@@ -276,9 +299,12 @@ def test_no_question_waits_for_a_server_in_the_event_loop(kept: Path, tmp_path: 
         live = LiveJournals(watched, rules_of, SystemClock(), follows=True)
         login = Login(live.seen, SystemClock(), AccessPolicy(), turn=live.turn)
         api = Api(live, login, QUESTIONS, ACTS, "test")
-        client = Client(Starlette(routes=api.routes()), "tidegate_ada")
-        for path in [each.path.replace("{name}", PARTITION) for each in QUESTIONS] * 2:
-            assert client.get(path).status < 500, path
+        routes = [*api.routes(), *ServicePages(live, login, ACTS).routes()]
+        client = Client(Starlette(routes=routes), "tidegate_ada", bare=True)
+        seen = {client.get(path).status for path in _addresses(routes) * 2}
+        assert 200 in seen
+        assert max(seen) < 500
+        client = Client(Starlette(routes=routes), "tidegate_ada")
         done = client.post(f"/pause/{PARTITION}", {"reason": "x"}, idempotency_key="k1")
         again = client.post(f"/pause/{PARTITION}", {"reason": "x"}, idempotency_key="k1")
         assert (done.status, again.text) == (200, done.text)
