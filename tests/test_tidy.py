@@ -7,6 +7,7 @@ on a small bad source, where it must speak, and on a good one, where it must not
 """
 
 import ast
+import gc
 import io
 import re
 import subprocess
@@ -78,6 +79,7 @@ class Nodes:
     imports: list[ast.Import | ast.ImportFrom]
     named: list[Named]
     calls: list[ast.Call]
+    dotted: list[ast.Name | ast.Attribute]
     # Where texts are: first line, column in bytes, last line, column in bytes.
     texts: list[tuple[int, int, int, int]]
 
@@ -95,9 +97,14 @@ class Source:
 
     @cached_property
     def nodes(self) -> Nodes:
-        found = Nodes([], [], [], [])
+        found = Nodes([], [], [], [], [])
         for node in ast.walk(self.tree):
             match node:
+                # Most nodes are these.
+                case ast.Name() | ast.Attribute():
+                    found.dotted.append(node)
+                case ast.expr_context() | ast.operator() | ast.arg():
+                    pass
                 case ast.Import() | ast.ImportFrom():
                     found.imports.append(node)
                 case ast.ClassDef() | ast.FunctionDef() | ast.AsyncFunctionDef():
@@ -211,9 +218,7 @@ def wall_clock(source: Source) -> Iterator[str]:
     names = local_names(source)
     if not any(within(name, ("time", "datetime")) for name in names.values()):
         return
-    for node in ast.walk(source.tree):
-        if not isinstance(node, ast.Name | ast.Attribute):
-            continue
+    for node in source.nodes.dotted:
         if (name := dotted(node, names)) and WALL_CLOCK.fullmatch(name):
             yield source.finding(
                 node.lineno,
@@ -301,9 +306,14 @@ def sources_in(folder: str) -> tuple[Source, ...]:
 
 @pytest.fixture(scope="module", autouse=True)
 def forgotten() -> Iterator[None]:
-    """Trees of all sources are large: they are not kept for what runs afterwards."""
+    """Trees of all sources are large: they are not kept for what runs afterwards.
+
+    Nor are they searched for garbage: a tree has none.
+    """
+    gc.disable()
     yield
     sources_in.cache_clear()
+    gc.enable()
 
 
 def python_in(*folders: str) -> list[Source]:
