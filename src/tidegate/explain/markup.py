@@ -31,6 +31,9 @@ def code(text: str) -> str:
 def seen(text: str) -> str:
     """A text on one line, with a mark in place of each invisible character."""
     flat = " ".join(text.split())
+    # Of the printable ones none is unseen.
+    if flat.isprintable():
+        return flat
     return "".join("\ufffd" if unicodedata.category(c) in _UNSEEN else c for c in flat)
 
 
