@@ -81,6 +81,8 @@ class SimulatedApi:
         # None: nothing runs in its pods.
         self.insides: Insides | None = None
         self.version = 1
+        # The version at which an object of a kind last came, changed or went.
+        self.version_of: dict[ResourceKind, int] = {}
         # The change that made version `oldest + 1` first, and every one after it.
         self._history: list[tuple[Key, ObjectEvent, StoredObject]] = []
         self.oldest = self.version
@@ -196,7 +198,7 @@ class SimulatedApi:
             self._listeners.remove(news)
 
     def _happen(self, key: Key, change: ObjectEvent, record: StoredObject) -> None:
-        self.version = record.version
+        self.version = self.version_of[key[0]] = record.version
         self._history.append((key, change, record))
         if len(self._history) > 2 * HISTORY_MIN:
             del self._history[:HISTORY_MIN]

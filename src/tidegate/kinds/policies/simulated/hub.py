@@ -44,6 +44,17 @@ from tidegate.machine.clock import Clock
 from tidegate.model.problem import Problems
 from tidegate.model.time import Duration, Instant
 
+# What the scheduler and the propagator look at; events and rollouts are nothing to them.
+_LOOKED_AT = (
+    CONFIG_MAP,
+    MANAGED_CLUSTER,
+    PLACEMENT,
+    PLACEMENT_BINDING,
+    PLACEMENT_DECISION,
+    POLICY,
+    POLICY_SET,
+)
+
 
 class SimulatedHub:
     """A hub and the clusters it manages."""
@@ -57,6 +68,8 @@ class SimulatedHub:
         self.stops_after: int | None = None
         # Whether the scheduler runs; if not, decisions stay as they were put.
         self.schedules = True
+        # What the scheduler and the propagator acted on last; None: they have not yet.
+        self._acted_on: object = None
 
     def client(self) -> SimulatedCluster:
         """The hub as Tidegate sees it."""
@@ -112,13 +125,22 @@ class SimulatedHub:
 
     def settle(self) -> None:
         """Let everything happen that is due by now."""
-        if self.schedules:
-            self._schedule()
-        self._propagate()
+        seen = self._seen()
+        if seen != self._acted_on:
+            if self.schedules:
+                self._schedule()
+            self._propagate()
+            self._acted_on = seen
         now = self._clock.now()
         for agent in self.agents.values():
             for policy, status in agent.evaluate(now).items():
                 self.api.put_status((POLICY, agent.name, policy), status)
+
+    def _seen(self) -> object:
+        """All that the scheduler and the propagator go by: acting on it twice changes nothing."""
+        versions = tuple(self.api.version_of.get(kind, 0) for kind in _LOOKED_AT)
+        awake = tuple(name for name, agent in self.agents.items() if not agent.silent)
+        return versions, self.schedules, self.stops_after, awake
 
     def next_at(self) -> Instant | None:
         """When an agent evaluates next."""
