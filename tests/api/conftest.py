@@ -17,6 +17,5 @@ def decided(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def service(decided: Path, tmp_path: Path) -> Iterator[Service]:
     """An API over a journal of its own."""
-    made = Service(copied(decided, tmp_path))
-    yield made
-    made.close()
+    with Service(copied(decided, tmp_path)) as made:
+        yield made

@@ -1,6 +1,7 @@
 """Route × role × scope, all of it: what each caller may, and that the rest is refused."""
 
 import itertools
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -41,11 +42,18 @@ def hidden_names(groups: tuple[str, ...]) -> list[str]:
     return [name for group, names in TARGETS.items() if group not in groups for name in names]
 
 
+@pytest.fixture(scope="module")
+def asked(decided: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    """A service for callers that change nothing but their tokens."""
+    with Service(copied(decided, tmp_path_factory.mktemp("asked"))) as made:
+        yield made
+
+
 @pytest.mark.parametrize("role, scope", list(itertools.product(Role, SCOPES)))
-def test_every_route_for_every_role_and_scope(service: Service, role: Role, scope: str) -> None:
+def test_every_route_for_every_role_and_scope(asked: Service, role: Role, scope: str) -> None:
     """Nothing is answered or done beyond a role; what is outside of a scope does not exist."""
     limits, groups = SCOPES[scope]
-    client, whole = service.client(role, **limits), len(groups) == len(TARGETS)
+    client, whole = asked.client(role, **limits), len(groups) == len(TARGETS)
     for question in QUESTIONS:
         more = "?verb=why" if question.path == "/can-i" else ""
         answer = client.get(question.path.replace("{name}", PARTITION) + more)

@@ -5,18 +5,20 @@ second to import, so only the process that runs these tests does.
 """
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from tests.api.stage import PARTITION, Service
+from tests.api.stage import PARTITION, Service, copied
 from tests.sim import sized
 from tidegate.api.route import BASE
 from tidegate.api.route_table import ACTS, QUESTIONS
 
 pytestmark = pytest.mark.xdist_group("schema")
-EXAMPLES = sized(3, 5, 200)
+# Of a route, for what is allowed and for what is not.
+EXAMPLES = sized(3, 3, 200)
 OPERATIONS = [
     *((each.path, "GET") for each in QUESTIONS),
     *((each.path, "POST") for each in ACTS),
@@ -25,14 +27,22 @@ OPERATIONS = [
 NAMES = (PARTITION, "rollout", "prod-1", "known")
 
 
+@pytest.fixture(scope="module")
+def schema(decided: Path, tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """The description, read once; and so are the strategies of its routes."""
+    import schemathesis
+
+    with Service(copied(decided, tmp_path_factory.mktemp("described"))) as made:
+        return schemathesis.openapi.from_asgi("/openapi.json", made.app)
+
+
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 @pytest.mark.parametrize("mode", ["positive", "negative"])
 @pytest.mark.parametrize("path, method", OPERATIONS)
 def test_an_answer_is_what_its_schema_says(
-    service: Service, path: str, method: str, mode: str
+    service: Service, schema: Any, path: str, method: str, mode: str
 ) -> None:
     """Of every route: whatever is sent, the answer is one that is described."""
-    import schemathesis
     from schemathesis import GenerationMode
     from schemathesis.specs.openapi.checks import positive_data_acceptance
 
@@ -40,8 +50,8 @@ def test_an_answer_is_what_its_schema_says(
     hold = {"reason": "a test", "scope": {"everything": True}}
     for brake in ("hold", "block"):
         client.post(f"/{brake}/known", hold)
-    schema: Any = schemathesis.openapi.from_asgi("/openapi.json", service.app)
     operation = schema[BASE + path][method]
+    operation.app = service.app
     login = {"Authorization": f"Bearer {client.token}"}
 
     @settings(max_examples=EXAMPLES, suppress_health_check=list(HealthCheck), deadline=None)

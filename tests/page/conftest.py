@@ -22,9 +22,8 @@ def decided(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def service(decided: Path, tmp_path: Path) -> Iterator[PageService]:
     """A page over a journal of its own."""
-    made = PageService(copied(decided, tmp_path))
-    yield made
-    made.close()
+    with PageService(copied(decided, tmp_path)) as made:
+        yield made
 
 
 @pytest.fixture(scope="module")

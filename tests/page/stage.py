@@ -34,15 +34,15 @@ class PageService(Service):
 
     def reader(self, role: Role = Role.ADMIN, **limits: Any) -> "Reader":
         """A person with a token of this role, who has not logged in."""
-        return Reader(self.app, self.client(role, **limits).token)
+        return Reader(self, self.client(role, **limits).token)
 
 
 class Reader:
     """A person with a browser that has no JavaScript."""
 
-    def __init__(self, app: Starlette, token: str) -> None:
+    def __init__(self, service: PageService, token: str) -> None:
         self.token = token
-        self._client = Client(app, bare=True)
+        self._client = Client(service.app, bare=True, run=service.run)
         self.cookie = ""
 
     def get(self, path: str, **headers: str) -> Replied:
