@@ -41,8 +41,8 @@ def unpinned(*args: Any) -> RolloutDeclared:
 
 MISSING = {
     "trials": Missing(Trials, "read", believed, "nobody before it survives|had proven it", 54),
-    "draining": Missing(reshard, "reshapes_of", lambda *_: [], "shards", 4),
-    "pins": Missing(fleet, "declared_of", unpinned, "is pinned and moved", 39),
+    "draining": Missing(reshard, "reshapes_of", lambda *_: [], "shards", 14),
+    "pins": Missing(fleet, "declared_of", unpinned, "is pinned and moved", 31),
 }
 
 

@@ -102,8 +102,8 @@ class PipelineScene(Scene):
     """Three publishers on stage, four subscribers in production, and all that may happen."""
 
     start = parse_instant("2026-01-01T00:00:00Z")
-    freezes_s = (60, 1200, 2400)
-    calls_max = 400
+    freezes_s = (60, 3600, 7200)
+    calls_max = 150
     poll_s = 3600.0
     polls_max = 24 * 30
     partitions = (PARTITION,)
@@ -154,15 +154,15 @@ class PipelineScene(Scene):
         return PipelineKind(reader, requests, life.clock, every=every, pictures=LINKS)
 
     def settings(self, holder: str) -> WorkerSettings:
-        """Of a worker that acts."""
+        """Of a worker that acts; it looks as often as a pipeline of days needs it to."""
         return WorkerSettings(
             holder=holder,
             act=("*",),
-            lease_term=Duration(30 * 60 * SECOND),
-            listen_s=600.0,
+            lease_term=Duration(90 * 60 * SECOND),
+            listen_s=1800.0,
             resync_s=3600.0,
             discover_s=7200.0,
-            follow_s=900.0,
+            follow_s=2700.0,
             backoff_max_s=600.0,
         )
 

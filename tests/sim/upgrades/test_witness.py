@@ -93,7 +93,7 @@ MISSING: dict[str, Missing] = {
     "health": Missing(VersionGates, "health", nothing, "fires", 11),
     "quarantine": Missing(VersionGates, "quarantine", nothing, "upgrades to it failed", 5),
     "days": Missing(service_log, "AGAIN", Duration(3600 * SECOND), "twice a day", 1),
-    "gaps": Missing(worlds, "CHANGED", "", "did nothing wrong|are upgraded|is had", 14),
+    "gaps": Missing(worlds, "CHANGED", "", "did nothing wrong|are upgraded|is had", 13),
     "lease": Missing(_Wave, "_refused", never_asks, "without asking whether it still leads", 0),
     "node pools": Missing(UpgradePass, "_pools", nothing, "nobody upgrades .*/np", 34),
     "channels": Missing(UpgradePass, "_channel", nothing, "nobody puts it on", 34),
