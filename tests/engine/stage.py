@@ -1,6 +1,6 @@
 """A stage for the engine: virtual time, a simulated fleet, and a crash wherever it is wanted."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
@@ -66,10 +66,22 @@ class Tripwire:
     def __init__(self, at: int | None = None) -> None:
         self.passed = 0
         self._at = at
+        self._reads: list[bool] = []
 
-    def __call__(self, _where: str = "") -> None:
+    def points(self, every: int) -> Sequence[int]:
+        """Where to die after a run in which none died: at one point in so many, or at all.
+
+        Between two reads that follow each other nothing has changed: the first stands for both.
+        """
+        if every == 1:
+            return range(1, self.passed + 1)
+        runs = zip(self._reads, [False, *self._reads], strict=False)
+        return [at for at, (reads, read) in enumerate(runs, 1) if not (reads and read)][::every]
+
+    def __call__(self, where: str = "") -> None:
         """One point is passed."""
         self.passed += 1
+        self._reads.append(where.startswith("read "))
         if self.passed == self._at:
             self._at = None  # it dies once
             raise Crash

@@ -24,6 +24,8 @@ pytestmark = pytest.mark.xdist_group("firm dates")
 # How far a story is played.
 DAYS = 9
 ROUNDS = DAYS * 24 * 3600 * SECOND // ROUND
+# Of 4,127 branches that the first 16 stories reach, these miss four.
+CHOSEN = (2, 1, 7, 4, 13, 5)
 RELEASES = ("4.16.3", "4.16.4", "4.16.6", "4.17.1", "4.17.3", "4.18.2")
 CLOCKS = ("* * * * *", "0 9 * * *", "15 */4 * * *", "0 12 * * 1-4", "0 3 * * 6")
 
@@ -79,7 +81,7 @@ def played(seed: int) -> tuple[FleetForecast, Reached, Instant]:
 @cache
 def stories() -> dict[int, tuple[FleetForecast, Reached, Instant]]:
     """All of them, played once."""
-    return {seed: played(seed) for seed in range(sized(16, 16, 120))}
+    return {seed: played(seed) for seed in {*CHOSEN, *range(sized(0, 0, 120))}}
 
 
 def test_no_firm_date_is_wrong() -> None:

@@ -6,6 +6,7 @@ from msgspec.structs import replace
 
 from tests.pipeline_stage import DAY, HOUR, START, Shelf, Stage, publisher, subscriber
 from tests.pipelined import NEW, declared
+from tests.sim import sized
 from tidegate.gates.brakes import Brakes
 from tidegate.gates.freeze import Freeze, Span
 from tidegate.gates.scope import EVERYTHING
@@ -14,6 +15,8 @@ from tidegate.kinds.promotions.core.channels.plan import PipelineWorld, plan_pip
 from tidegate.model.time import SECOND, Instant
 
 AHEAD = 10 * DAY
+# An odd number of minutes: at these steps nothing is offered too soon, beside where it may open.
+STEP = sized(337, 337, 37) * 60 * SECOND
 SCHEDULES = ("", "* 8-16 * * 1-4", "0 3 * * *", "30 12 1 1 *", "* * * * 6")
 
 
@@ -42,11 +45,13 @@ def test_when_is_what_a_run_in_virtual_time_then_does(
     found = forecast_subscribers(inner.channels, now, Instant(now + AHEAD))[one.name]
     if found.at is None:
         assert found.held_by is not None or found.not_before is not None
-    # Just before the date, and at steps of an odd number of minutes up to it, nothing is offered.
+    # Just before the date, and wherever something opens before it, nothing is offered.
     end = found.at if found.at is not None else Instant(now + AHEAD)
-    step = 37 * 60 * SECOND
-    moments = [Instant(each) for each in range(now, end, step)] + [Instant(end - 1)]
-    for each in moments if end > now else ():
-        assert not plan_pipeline(inner, each).promotions, found
+    openings = {span.start - 1, span.end, now + soak, START + soak, end - 1, *range(now, end, STEP)}
+    openings |= {START - START % DAY + at for at in range(0, AHEAD, DAY // 2)}
+    openings |= {START - START % DAY + 3 * HOUR + at for at in range(0, AHEAD, DAY)}
+    for each in sorted(openings):
+        if now <= each < end:
+            assert not plan_pipeline(inner, Instant(each)).promotions, found
     if found.at is not None:
         assert plan_pipeline(inner, found.at).promotions

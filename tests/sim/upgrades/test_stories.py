@@ -15,16 +15,16 @@ from tidegate.wiring import open_store
 
 # A story is days of trouble, and then as long as it takes. Of 7,477 branches that 14 stories of
 # five days reach, these miss 35, in a third of the time
-# (`python -m tests.sim.story.choice upgrades 14 5`).
-CHOSEN = (1, 11, 10, 4, 2, 9)
+# (`python -m tests.sim.story.choice upgrades 14 5`); without the last two, 116.
+CHOSEN = (11, 10, 9, 4, 1, 2)
 # Where the witness once took the order of the requests for the order of the decisions: of two that
 # start in one round, one asks for a mutex, and one of a sector with a limit not.
-ONCE_MISTAKEN = CHOSEN[0]
+ONCE_MISTAKEN = 1
 DAYS = 5.0
 # Fresh ones beside them, and longer.
 FRESH, LONGER = 6, 10.0
 CHUNKS = 2
-STORIES = CHOSEN[: sized(2, 6, 6)]
+STORIES = CHOSEN[: sized(2, 4, 6)]
 # What must be seen in every chunk, or the stories have become dull.
 FAULTS_MIN = 5
 WANTED = ("upgrade", "channel", "agreement", "told", "deaths")
