@@ -190,3 +190,28 @@ def test_examples_can_be_pasted(context: click.Context) -> None:
     found = [args for line in lines_of(examples) for args in calls(line)]
     assert found
     assert not [mistake(list(args)) for args in found if mistake(list(args))]
+
+
+@pytest.mark.parametrize("name", ["", *TOPICS])
+@pytest.mark.parametrize("width", [60, 80])
+def test_a_topic_fits_a_narrow_terminal(
+    name: str, width: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No line is longer, and no word is lost."""
+    monkeypatch.setenv("COLUMNS", str(width))
+    said = tidegate("help", *filter(None, [name])).stdout
+    assert max(map(len, said.splitlines())) <= width
+    monkeypatch.setenv("COLUMNS", "200")
+    assert said.split() == tidegate("help", *filter(None, [name])).stdout.split()
+
+
+def test_every_command_that_prints_json_prints_yaml() -> None:
+    """The same document, for people who read one of them; lines of events are no document."""
+    lacking = [
+        context.command_path
+        for context in below(click.Context(cli, info_name="tidegate"))
+        for option in context.command.params
+        if isinstance(option.type, click.Choice) and "--output" in option.opts
+        if "json" in option.type.choices and "yaml" not in option.type.choices
+    ]
+    assert lacking == ["tidegate simulate upgrades"]

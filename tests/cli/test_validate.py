@@ -138,9 +138,10 @@ def test_sarif_is_a_log_others_can_read(bundle: Path) -> None:
 
 
 def test_every_format_that_is_offered_is_written() -> None:
-    """The option and the renderers know the same; as JSON it is the document."""
-    assert {*RENDERERS, "json"} == set(FORMATS)
-    assert "json" not in RENDERERS
+    """The option and the renderers know the same; as JSON and YAML it is the document."""
+    documents = {"json", "yaml"}
+    assert {*RENDERERS, *documents} == set(FORMATS)
+    assert not documents & {*RENDERERS}
 
 
 def test_a_revision_is_read_without_a_checkout(bundle: Path) -> None:

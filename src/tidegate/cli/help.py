@@ -4,12 +4,19 @@ Topics explain what several commands share; each names the commands and the page
 command reference prints them, too.
 """
 
+import re
 from collections.abc import Sequence
 
 import click
 from click.shell_completion import CompletionItem
 
+from tidegate.cli.output import terminal_width
 from tidegate.cli.shape import Command, LazyGroup, context_below, nearest_name
+
+# What the texts below are written for.
+_COLUMNS = 80
+# A row of a table: what stands in its first column, up to where the last one begins.
+_ROW = re.compile(r"^ +\S.*\S {2,}(?=\S)")
 
 TOPICS: dict[str, tuple[str, str]] = {
     "rollouts": (
@@ -231,11 +238,44 @@ class _Topic(click.ParamType[str]):
 def help_(ctx: click.Context, words: tuple[str, ...]) -> None:
     """Explain a topic, or print the help of a command."""
     if not words:
-        click.echo("\n".join(_contents()))
+        click.echo(fitted("\n".join(_contents()), terminal_width()))
     elif len(words) == 1 and words[0] in TOPICS:
-        click.echo(topic_text(words[0]))
+        click.echo(fitted(topic_text(words[0]), terminal_width()))
     else:
         click.echo(_command_help(ctx, words))
+
+
+def fitted(text: str, width: int | None) -> str:
+    """A text of 80 columns on fewer: paragraphs flow, and a row goes on below what it says."""
+    lines = text.splitlines()
+    if width is None or max(map(len, lines)) <= width:
+        return text
+    whole: list[str] = []
+    before = ""
+    for line in lines:
+        word = line.split(" ", 1)[0]
+        # The word did not fit above: it is the same paragraph.
+        if before and word and len(before) + 1 + len(word) > _COLUMNS and before[0] != " ":
+            whole[-1] += f" {line}"
+        else:
+            whole.append(line)
+        before = line
+    return "\n".join(part for line in whole for part in _folded(line, width))
+
+
+def _folded(line: str, width: int) -> list[str]:
+    import textwrap
+
+    row = _ROW.match(line)
+    below = " " * (row.end() if row is not None and row.end() < width - 12 else 4)
+    return textwrap.wrap(
+        line,
+        width,
+        subsequent_indent=below if line.startswith(" ") else "",
+        break_long_words=False,
+        break_on_hyphens=False,
+        drop_whitespace=True,
+    ) or [""]
 
 
 def _contents() -> list[str]:

@@ -7,7 +7,7 @@ import click
 from tidegate.cli.main import FAILURE
 from tidegate.cli.shape import Command
 
-FORMATS = ("text", "json", "github", "sarif")
+FORMATS = ("text", "json", "yaml", "github", "sarif")
 
 
 @click.command(
@@ -67,7 +67,7 @@ def validate(
         found = check(bundle, wiring.clock().now(), tree.prefix, str(folder))
     if access_policy is not None:
         found = with_policy(found, access_policy)
-    if output == "json":
+    if output in ("json", "yaml"):
         emit(found, output)
     elif shown := findings.FORMATS[output](found.findings, ""):
         click.echo(shown)

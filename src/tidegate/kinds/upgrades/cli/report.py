@@ -24,7 +24,7 @@ from tidegate.kinds.upgrades.cli.text.report import (
     report_rows,
 )
 
-FORMATS = ("table", "markdown", "json")
+FORMATS = ("table", "markdown", "json", "yaml")
 
 
 @click.command(
@@ -60,7 +60,7 @@ def _show_report(found: FleetReport, output: str, colour: bool) -> None:
         from tidegate.kinds.upgrades.cli.text.report_page import report_page
 
         click.echo(report_page(found), nl=False)
-    elif output == "json":
+    elif output in ("json", "yaml"):
         emit(found, output)
     else:
         width = terminal_width()
@@ -76,7 +76,7 @@ def _show_history(found: VersionHistory, output: str) -> None:
         from tidegate.kinds.upgrades.cli.text.report_page import history_page
 
         click.echo(history_page(found), nl=False)
-    elif output == "json":
+    elif output in ("json", "yaml"):
         emit(found, output)
     else:
         for text in layout(head_of(HISTORY_FIELDS), history_rows(found), terminal_width()):
