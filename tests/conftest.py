@@ -59,13 +59,15 @@ GARBAGE_AFTER = 20_000
 gc.set_threshold(GARBAGE_AFTER, 10, 10)
 
 
-def pytest_configure(config: pytest.Config) -> None:
+@pytest.hookimpl(trylast=True)
+def pytest_sessionstart(session: pytest.Session) -> None:
     """Each process first makes its share of what a fresh checkout has not got yet.
 
     Otherwise all of them would rewrite and compile every module, and read the numbers and texts of
     every source for Hypothesis, at the same moment: two thirds of the time that they take to
     collect.
     """
+    config = session.config
     state = config.stash.get(rewrite.assertstate_key, None)
     worker = os.environ.get("PYTEST_XDIST_WORKER", "")
     if state is None or sys.dont_write_bytecode or not worker:
