@@ -221,6 +221,8 @@ def test_tokens_and_sessions_are_for_admins(service: Service, tmp_path: Path) ->
         for args in (["token", "list"], ["session", "list"], TOKENS[0], TOKENS[-1]):
             done = tidegate(*args, *where)
             assert (done.returncode, "role admin" in done.stderr) == (2, True), done.stderr
+            # To log in once more gives no role.
+            assert "login" not in done.stderr
 
 
 def test_a_service_that_is_logged_in_to_is_asked(

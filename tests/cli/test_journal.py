@@ -234,17 +234,18 @@ def test_a_journal_is_exported_and_imported_whole(folder: Path, tmp_path: Path) 
     """Through a pipe or a file, into a new journal: the same chains, entries and claims."""
     exported = tidegate("export", cwd=folder)
     assert exported.returncode == 0
-    assert tidegate("export", "journal.jsonl", cwd=folder).returncode == 0
+    written = tidegate("export", "journal.jsonl", cwd=folder)
+    assert (written.returncode, written.stderr) == (0, "wrote journal.jsonl\n")
     assert (folder / "journal.jsonl").read_text() == exported.stdout
     other = tmp_path / "other"
     other.mkdir()
     done = tidegate("import", "-", cwd=other, stdin=exported.stdout)
     assert done.returncode == 0
-    assert "imported 2 partitions, 8 entries, 1 claims" in done.stderr
+    assert "imported 2 partitions, 8 entries, 1 claim" in done.stderr
     assert dump(other) == dump(folder)
     again = tidegate("import", "-", cwd=other, stdin=exported.stdout)
     assert again.returncode == 2
-    assert "partition brakes has 1 entries here; import into a journal without it" in again.stderr
+    assert "partition brakes has 1 entry here; import into a journal without it" in again.stderr
 
 
 def test_a_broken_export_is_not_imported(folder: Path, tmp_path: Path) -> None:
@@ -267,7 +268,7 @@ def test_a_dry_run_imports_nothing(folder: Path, tmp_path: Path) -> None:
     text = tidegate("export", cwd=folder).stdout
     done = tidegate("import", "-", "--dry-run", cwd=other, stdin=text)
     assert done.returncode == 0
-    assert "could import 2 partitions, 8 entries, 1 claims" in done.stderr
+    assert "could import 2 partitions, 8 entries, 1 claim" in done.stderr
     assert list(other.iterdir()) == []
 
 

@@ -113,7 +113,7 @@ def test_nothing_is_adopted_over_what_is_there(store: Archive) -> None:
     source = MemoryStore()
     fill(source)
     head = store.append("r2", notes(1))
-    with pytest.raises(UserError, match="partition r2 has 1 entries here"):
+    with pytest.raises(UserError, match="partition r2 has 1 entry here"):
         store.adopt(source.dump())
     assert store.heads() == {"r2": 1}
     assert store.head("r2") == head

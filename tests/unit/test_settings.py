@@ -195,7 +195,12 @@ def test_what_cannot_be_reported_is_refused(name: str, value: object, words: str
 
 def test_a_misspelt_variable_is_mentioned_and_a_strange_one_is_not() -> None:
     """Platforms set TIDEGATE_SERVICE_HOST by themselves: that must stop nothing."""
-    env = {"TIDEGATE_LSTEN": "x", "TIDEGATE_SERVICE_PORT_9090_TCP": "tcp://10.0.0.1:80"}
+    env = {
+        "TIDEGATE_LSTEN": "x",
+        "TIDEGATE_SERVICE_PORT_9090_TCP": "tcp://10.0.0.1:80",
+        # The name that the guide gives a secret, which is like no setting.
+        "TIDEGATE_OIDC_SECRET": "x",
+    }
     assert load({}, env).warnings == (
         'TIDEGATE_LSTEN: no such setting; did you mean "TIDEGATE_LISTEN"?',
     )

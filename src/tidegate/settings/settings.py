@@ -15,7 +15,7 @@ import msgspec
 
 from tidegate.documents.files import bounded_text
 from tidegate.model.errors import UserError
-from tidegate.model.problem import Problem, Problems, nearest
+from tidegate.model.problem import Problem, Problems, closest
 from tidegate.model.time import Duration, parse_duration
 from tidegate.settings.setting_forms import Setting, SettingForm, Written
 from tidegate.settings.setting_reader import SettingsReading, named, read_settings
@@ -24,6 +24,8 @@ from tidegate.settings.setting_table import TABLE
 PROJECT_FILE = "tidegate.yaml"
 USER_FILE = "tidegate/config.yaml"
 CONFIG_VARIABLE = "TIDEGATE_CONFIG"
+# What the variable of every setting begins with.
+_PREFIX = "TIDEGATE_"
 # Our variables that are not settings.
 _OTHERS = (CONFIG_VARIABLE, "TIDEGATE_DEBUG", "TIDEGATE_REWRITE")
 # The values of these are never shown.
@@ -323,7 +325,11 @@ def _misspelt(env: Mapping[str, str]) -> list[str]:
     odd = sorted(
         name
         for name in env
-        if name.startswith("TIDEGATE_") and name not in known and not _OF_SERVICES.search(name)
+        if name.startswith(_PREFIX) and name not in known and not _OF_SERVICES.search(name)
     )
-    hints = ((name, nearest(name, known)) for name in odd)
-    return [f"{name}: no such setting; {hint}" for name, hint in hints if hint]
+    # What all of them begin with makes none of them like another.
+    short = {name.removeprefix(_PREFIX) for name in known}
+    likes = ((name, closest(name.removeprefix(_PREFIX), short)) for name in odd)
+    return [
+        f'{name}: no such setting; did you mean "{_PREFIX}{like}"?' for name, like in likes if like
+    ]

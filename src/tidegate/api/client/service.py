@@ -23,7 +23,12 @@ from tidegate.net.http_request import PassingError, plain_session, proxy_for, tr
 from tidegate.net.json_request import JsonAnswer, delivered, sent, settled
 
 D = TypeVar("D", bound=Document)
-_LOGIN = (401, 403)
+_UNKNOWN, _FORBIDDEN = 401, 403
+# What to do about a caller that is not known, and about one that may not.
+_REMEDIES = {
+    _UNKNOWN: "`tidegate login` has one",
+    _FORBIDDEN: "an admin of the service grants roles, in the file of `serve --access-policy`",
+}
 _BROKEN = 500
 
 
@@ -136,8 +141,8 @@ class ServiceClient:
         except msgspec.MsgspecError:
             what = f"HTTP {answer.status}: is this the address of a Tidegate service?"
             return OutsideError(f"{self.server}: {what}")
-        if answer.status in _LOGIN:
-            return UserError((Problem(self.server, said.detail, "`tidegate login` has one"),))
+        if answer.status in _REMEDIES:
+            return UserError((Problem(self.server, said.detail, _REMEDIES[answer.status]),))
         if answer.status >= _BROKEN:
             return OutsideError(f"{self.server}: {said.detail}")
         if said.problems:

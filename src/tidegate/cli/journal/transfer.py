@@ -15,6 +15,7 @@ from tidegate.cli.render.progress import Progress
 from tidegate.cli.shape import Command
 from tidegate.journal.lines import read_lines
 from tidegate.journal.pieces import Piece, check_pieces
+from tidegate.model.counted import counted
 from tidegate.wiring import is_database
 
 
@@ -25,18 +26,28 @@ from tidegate.wiring import is_database
     tidegate journal export | gzip > journal.jsonl.gz
     """,
 )
-@click.argument("file", type=click.File("wb", atomic=True), default="-")
+@click.argument("file", type=click.Path(dir_okay=False, allow_dash=True), default="-")
 @own_journal_option
-def export(file: IO[bytes], database: str) -> None:
+def export(file: str, database: str) -> None:
     """Write the journal as JSON lines, as it is at this moment: chains, entries and claims."""
-    with opened(database) as archive:
+    with opened(database) as archive, _written(file) as out:
         total = sum(chain.kept for chain in archive.chains())
         with (
             Progress("exported", total) as progress,
             closing(export_lines(archive, progress.tell)) as lines,
         ):
             for line in lines:
-                file.write(line)
+                out.write(line)
+    if file != "-":
+        click.echo(f"wrote {file}", err=True)
+
+
+def _written(file: str) -> IO[bytes]:
+    """A file that is there once it is whole, or standard output."""
+    try:
+        return click.open_file(file, "wb", atomic=True)
+    except OSError as error:
+        raise click.BadParameter(f"{file}: {(error.strerror or str(error)).lower()}") from None
 
 
 @click.command(
@@ -65,8 +76,12 @@ def import_(file: str, dry_run: bool, database: str) -> None:
         )
         found = import_journal(pieces, archive, progress.tell)
     did = "could import" if found.dry_run else "imported"
-    counts = f"{found.partitions} partitions, {found.entries} entries, {found.claims} claims"
-    click.echo(f"{did} {counts}", err=True)
+    counts = (
+        counted(found.partitions, "partition"),
+        counted(found.entries, "entry", "entries"),
+        counted(found.claims, "claim"),
+    )
+    click.echo(f"{did} {', '.join(counts)}", err=True)
 
 
 def _pieces(file: str, stack: ExitStack) -> Iterable[Piece]:

@@ -7,6 +7,7 @@ import msgspec
 from tidegate.journal.chain import JournalNote
 from tidegate.journal.facts import Folded
 from tidegate.journal.lease import KeptLease, Lease, Look, Wish
+from tidegate.model.counted import counted
 from tidegate.model.errors import StaleError, UserError
 from tidegate.model.problem import Problem
 from tidegate.model.time import Duration, Instant
@@ -78,7 +79,7 @@ def check_compaction(partition: str, note: JournalNote, head_seq: int, keep_afte
 def check_adoption(partition: str, head_seq: int) -> None:
     """Two histories cannot become one chain."""
     if head_seq > 0:
-        what = f"partition {partition} has {head_seq} entries here"
+        what = f"partition {partition} has {counted(head_seq, 'entry', 'entries')} here"
         raise UserError((Problem("", what, "import into a journal without it"),))
 
 
