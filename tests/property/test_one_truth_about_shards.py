@@ -22,7 +22,8 @@ from tidegate.kinds.rollouts.app import dates as dates_module
 from tidegate.model.time import SECOND, Instant
 from tidegate.wiring import open_store
 
-SEEDS = range(sized(25, 40, 400))
+# Four rollouts reach every branch that the first 40 reach; fresh ones are beside them.
+SEEDS = sorted({2, 1, 26, 22, *range(sized(8, 10, 400))})
 
 
 def scenario(seed: int) -> dict[str, Any]:
