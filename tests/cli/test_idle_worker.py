@@ -9,14 +9,18 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
+import msgspec
 import pytest
 
-from tests.cli.test_setting_brakes import tidegate
+from tests.cli.test_setting_brakes import staged, tidegate
+from tests.engine.stage import PARTITION
 from tests.forked import TIDEGATE, Forked
 from tests.patience import PATIENCE_S
 from tidegate.cli.worker.run_watch import _wait_line
 from tidegate.engine.round import RoundResult
 from tidegate.explain.view import Counts
+from tidegate.kinds.rollouts.core.summary import Summary
+from tidegate.kinds.rollouts.kind import RolloutKind
 from tidegate.machine.system_clock import SystemClock
 from tidegate.model.time import SECOND, Duration, Instant, format_second
 from tidegate.wiring import clock, open_store
@@ -160,8 +164,23 @@ def test_once_says_what_it_waits_for(tmp_path: Path) -> None:
     with worker(tmp_path, "--once", "--scenario", str(scenario), "--act", "*") as process:
         assert process.stderr is not None
         line = next(line for line in process.stderr if "waits " in line)
-    assert "simulated/slow: waits 59m59s, until 2" in line
+    assert "simulated/slow: waits at most 59m59s, until 2" in line
     assert "EarlierGroupUnfinished 3" in line
+
+
+class _Ended(msgspec.Struct):
+    """Of a plan, what its end is known by."""
+
+    summary: Summary
+    groups: tuple[()] = ()
+
+
+@pytest.mark.parametrize("summary", [Summary.SUCCEEDED, Summary.PROGRESSING])
+def test_once_waits_for_no_deadline_of_what_succeeded(summary: Summary, tmp_path: Path) -> None:
+    """Fresh pods of a finished rollout have hours to become ready: no reason to wait."""
+    late = Instant(SystemClock().now() + 7200 * SECOND)
+    done = RoundResult(partition=PARTITION, recheck_at=late, plan=_Ended(summary))
+    assert RolloutKind(staged(tmp_path).fleet).rests(done) is (summary is Summary.SUCCEEDED)
 
 
 def test_one_pattern_of_several_may_be_for_another_worker(tmp_path: Path) -> None:

@@ -145,7 +145,7 @@ def _wait_line(done: RoundResult, told: Instant | None) -> str:
     # Where no gate is shut, what targets do is what there is to wait for.
     said, what = ("by reason", reasons) if reasons else ("targets", counts.states)
     why = ", ".join(f"{word} {targets}" for word, targets in sorted(what.items()))
-    return f"waits {format_age(left)}, until {format_second(until)}, {said}: {why}"
+    return f"waits at most {format_age(left)}, until {format_second(until)}, {said}: {why}"
 
 
 def _kind_of(kinds: Iterable[Started], worker: Worker, partition: str) -> Started:

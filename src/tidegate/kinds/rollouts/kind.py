@@ -8,6 +8,7 @@ from tidegate.journal.fact import Fact, Mode
 from tidegate.kinds.rollouts.core.decide import RolloutPlan
 from tidegate.kinds.rollouts.core.journal.facts import RolloutTask
 from tidegate.kinds.rollouts.core.journal.state import RolloutState
+from tidegate.kinds.rollouts.core.summary import Summary
 from tidegate.kinds.rollouts.core.world import RolloutWorld
 from tidegate.kinds.rollouts.fleet import (
     Fleet,
@@ -48,11 +49,20 @@ class RolloutKind(Kind[RolloutState, RolloutWorld, RolloutPlan, Observation]):
         return [(now, fact) for fact in news_of(state, seen, now)]
 
     def rests(self, result: Any) -> bool:
-        """Whether no change is under way, and none waits for time."""
-        if result.recheck_at is not None or result.done or result.plan is None:
+        """Whether no change is under way, and none waits for time.
+
+        What succeeded is over, whatever targets that joined later still do.
+        """
+        if result.plan is None or result.done:
+            return False
+        if isinstance(self.fleet, SimulatedEnds) and self.fleet.is_moving(result.partition):
+            return False
+        if result.plan.summary is Summary.SUCCEEDED:
+            return True
+        if result.recheck_at is not None:
             return False
         if isinstance(self.fleet, SimulatedEnds):
-            return not self.fleet.is_moving(result.partition)
+            return True
         return not any(report.tally.in_flight for report in result.plan.groups)
 
     async def after_round(self, round_: Any) -> Mapping[str, str]:
