@@ -31,7 +31,9 @@ def test_columns_that_do_not_fit_go_on_beneath() -> None:
 
 def test_the_last_column_is_cut_where_enough_of_it_is_seen() -> None:
     """And no line is wider than the terminal, however narrow."""
-    assert layout(HEAD, ROWS, 80)[2].endswith("canary: 0 of 1 done, waiti…")
+    rows = [*ROWS, (*ROWS[0][:-1], "x" * 50)]
+    assert layout(HEAD, rows, 90)[-1].endswith("xxx…")
+    assert layout(HEAD, rows, 80)[-1] == f"    {'x' * 50}", "where too little is seen: beneath"
     for width in range(5, 90):
         assert max(map(len, layout(HEAD, ROWS, width))) <= width
 

@@ -9,8 +9,8 @@ Row = tuple[str, ...]
 
 # The indent of a row's further lines.
 BENEATH = "    "
-# With less room than this the last column, which may be cut, says too little.
-LAST_LEAST = 24
+# With less room than this the last column, which says most, is not cut but goes beneath.
+LAST_LEAST = 30
 
 
 def first_shut(verdicts: tuple[Verdict, ...]) -> Verdict | None:
