@@ -22,7 +22,7 @@ PROMOTIONS = (
         flag="--promotion-state",
         form=SettingForm.PATH,
         default="",
-        help="A copy of the existing deployer's state store: what publishers were deployed with.",
+        help="The state store of qontract-reconcile's deployer, copied: what publishers run.",
     ),
     Setting(
         name="promotionRequests",
@@ -30,6 +30,6 @@ PROMOTIONS = (
         form=SettingForm.CHOICE,
         choices=("leave", "adopt"),
         default="leave",
-        help="Open merge requests of the existing promotions manager: leave them, or adopt them.",
+        help="Merge requests of qontract-reconcile's manager: leave them, or adopt them.",
     ),
 )

@@ -49,7 +49,9 @@ SPEED_MAX = 100_000
 )
 @click.option("--behaviour", metavar="FILE", help="What images do, and on which shards.")
 @click.option(
-    "--managed", is_flag=True, help="Begin with what the existing manager runs, and keeps running."
+    "--managed",
+    is_flag=True,
+    help="Begin with what the integrations manager runs, and keeps running.",
 )
 @click.option("--down", multiple=True, metavar="CLUSTER", help="Does not answer; repeatable.")
 def simulate(
@@ -67,8 +69,9 @@ def simulate(
     ready, fail, publish metrics and write logs as the behaviour file says. The clusters are
     printed on stdout, one per line. Nothing is kept in the end.
 
-    With --managed a stand-in for the existing manager makes everything that BUNDLE declares, and
-    again whenever it changes, but for what is Tidegate's: to rehearse a hand-over.
+    With --managed a stand-in for qontract-reconcile's integrations manager makes everything that
+    BUNDLE declares, and again whenever it changes, but for what is Tidegate's: to rehearse a
+    hand-over.
     """
     from tidegate.kubernetes.simulated.server.host import Host
     from tidegate.model.problem import nearest_or_all
