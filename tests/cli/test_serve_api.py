@@ -84,8 +84,11 @@ def test_streams_end_on_term(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(shutil.which("openssl") is None and not IN_CI, reason="no openssl here")
-def test_it_serves_with_a_certificate(tmp_path: Path) -> None:
-    """And without one only where none is set; probes stay plain on a listener of their own."""
+def test_it_serves_with_a_certificate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And without one only where none is set; probes stay plain on a listener of their own.
+
+    A login names the authority, and every command after it trusts it, too.
+    """
     authority = Authority(tmp_path)
     made = authority.issue("api", serves=True)
     flags = ("--tls-certificate", str(made.certificate), "--tls-key", str(made.key))
@@ -96,6 +99,20 @@ def test_it_serves_with_a_certificate(tmp_path: Path) -> None:
         one.request("GET", "/openapi.json")
         assert json.loads(one.getresponse().read())["openapi"] == "3.1.0"
         one.close()
+        monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "mine"))
+        login = (
+            "login",
+            f"https://{served.address}",
+            "--token-file",
+            str(tmp_path / "tidegate.db.admin-token"),
+        )
+        refused = tidegate(*login)
+        assert (refused.returncode, "--ca-file ca.pem" in refused.stderr) == (1, True), (
+            refused.stderr
+        )
+        done = tidegate(*login, "--ca-file", str(authority.certificate))
+        assert done.returncode == 0, done.stderr
+        assert "simulated/demo" in tidegate("get", "rollouts").stdout
         served.address = served.until("serving")["probes"]
         assert served.get("/livez")[0] == 200
 

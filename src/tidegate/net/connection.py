@@ -8,7 +8,8 @@ import aiohttp
 _REACH = "check its address, the network (VPN, proxy) and whether it is up"
 # And about one that is not trusted: the variable is OpenSSL's, and counts for every server.
 _TRUST = (
-    "name a file with the certificate of its authority, as in `SSL_CERT_FILE=ca.pem tidegate …`,"
+    "name a file with the certificate of its authority, as in `SSL_CERT_FILE=ca.pem tidegate …`"
+    " or, of a service, `tidegate login SERVER --ca-file ca.pem`,"
     " or set the clock of this machine right"
 )
 # The same, where a kubeconfig says which authority is trusted.

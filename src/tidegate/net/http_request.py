@@ -4,6 +4,7 @@ A try that fails with PassingError may succeed in a moment; the caller turns the
 into an OutsideError in its own words.
 """
 
+import ssl
 import urllib.request
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
@@ -67,9 +68,27 @@ def passing(timeout_s: float) -> Iterator[None]:
         raise PassingError(f"cannot be asked: {connection_words(error)}") from None
 
 
-def plain_session() -> aiohttp.ClientSession:
-    """A client session without cookies."""
-    return aiohttp.ClientSession(cookie_jar=aiohttp.DummyCookieJar(), raise_for_status=False)
+def plain_session(tls: ssl.SSLContext | bool = True) -> aiohttp.ClientSession:
+    """A client session without cookies; `tls`: which certificates count, True: the machine's."""
+    return aiohttp.ClientSession(
+        cookie_jar=aiohttp.DummyCookieJar(),
+        connector=aiohttp.TCPConnector(ssl=tls),
+        raise_for_status=False,
+    )
+
+
+def trusted_by(authority: str) -> ssl.SSLContext | bool:
+    """The certificates that authorities in a file signed; none named: those of the machine.
+
+    OutsideError if it cannot be used.
+    """
+    if not authority:
+        return True
+    try:
+        return ssl.create_default_context(cafile=authority)
+    except (OSError, ssl.SSLError) as error:
+        what = error.strerror or "no certificates"
+        raise OutsideError(f"{authority}: {what}") from None
 
 
 def proxy_for(url: str) -> str | None:

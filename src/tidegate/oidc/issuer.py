@@ -5,7 +5,6 @@ them. While the issuer does not answer, the keys that are known stay in use, for
 """
 
 import asyncio
-import ssl
 from collections.abc import Mapping
 from typing import Any, TypeVar
 from urllib.parse import urlencode, urlsplit
@@ -20,7 +19,14 @@ from tidegate.model.errors import OutsideError
 from tidegate.model.json_text import decode_json
 from tidegate.model.time import SECOND, Instant
 from tidegate.net.address import is_safe
-from tidegate.net.http_request import PASSING, PassingError, bounded, passing, proxy_for
+from tidegate.net.http_request import (
+    PASSING,
+    PassingError,
+    bounded,
+    passing,
+    proxy_for,
+    trusted_by,
+)
 from tidegate.oidc.identity import Identity, IssuerSettings, LoginRefusedError
 from tidegate.oidc.token import check_token, claimed
 
@@ -267,7 +273,7 @@ class Issuer:
         self, method: str, url: str, form: Mapping[str, str] | None
     ) -> tuple[int, bytes]:
         """One request: a person waits, and may ask again."""
-        tls = await asyncio.to_thread(_tls, self.settings.certificate_authority)
+        tls = await asyncio.to_thread(trusted_by, self.settings.certificate_authority)
         session = aiohttp.ClientSession(
             cookie_jar=aiohttp.DummyCookieJar(), connector=aiohttp.TCPConnector(ssl=tls)
         )
@@ -299,13 +305,3 @@ def _is_usable(key: object) -> bool:
     if not isinstance(key, dict) or key.get("kty") not in _KEY_TYPES:
         return False
     return key.get("use") in (None, "sig")
-
-
-def _tls(authority: str) -> ssl.SSLContext | bool:
-    if not authority:
-        return True
-    try:
-        return ssl.create_default_context(cafile=authority)
-    except (OSError, ssl.SSLError) as error:
-        what = error.strerror or "no certificates"
-        raise OutsideError(f"{authority}: {what}") from None

@@ -19,7 +19,7 @@ from tidegate.model.document import Document
 from tidegate.model.errors import OutsideError, TidegateError, UserError
 from tidegate.model.json_text import decode_json
 from tidegate.model.problem import Problem
-from tidegate.net.http_request import PassingError, plain_session, proxy_for, tries
+from tidegate.net.http_request import PassingError, plain_session, proxy_for, tries, trusted_by
 from tidegate.net.json_request import JsonAnswer, delivered, sent, settled
 
 D = TypeVar("D", bound=Document)
@@ -59,8 +59,10 @@ class ServiceClient:
         token: str,
         bounds: ClientBounds | None = None,
         waiting: Callable[[], AbstractContextManager[object]] = nullcontext,
+        ca_file: str = "",
     ) -> None:
-        """`waiting` is entered for every request."""
+        """`waiting` is entered for every request. `ca_file`: authorities that are trusted."""
+        self._ca_file = ca_file
         self.server = server.rstrip("/")
         self._token = token
         self._bounds = bounds or ClientBounds()
@@ -126,7 +128,7 @@ class ServiceClient:
         login = dict(headers)
         if self._token:
             login["Authorization"] = f"Bearer {self._token}"
-        async with plain_session() as session:
+        async with plain_session(trusted_by(self._ca_file)) as session:
             async for attempt in tries(self._bounds):
                 with attempt:
                     sending = sent(session, method, url, body, login, self._bounds, proxy_for(url))

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     examples="""
     tidegate login https://tidegate.example             by a browser on this machine
     tidegate login https://tidegate.example --device    by one on another machine
+    tidegate login https://tidegate.example --ca-file ca.pem
     tidegate login http://127.0.0.1:8080 --token-file tidegate.db.admin-token
     """,
 )
@@ -43,6 +44,11 @@ if TYPE_CHECKING:
 @click.option("--device", is_flag=True, help="Log in with a browser on another machine.")
 @click.option("--no-browser", is_flag=True, help="Print the address, and open no browser.")
 @click.option("--name", help="What to call it; the host, if left out.")
+@click.option(
+    "--ca-file",
+    type=click.Path(exists=True, dir_okay=False, resolve_path=True),
+    help="Authorities that signed its certificate; kept with the login.",
+)
 def login(
     server: str,
     token_file: Path | None,
@@ -50,6 +56,7 @@ def login(
     device: bool,
     no_browser: bool,
     name: str | None,
+    ca_file: str | None,
 ) -> None:
     """Log in to a service, and ask that service from now on.
 
@@ -60,7 +67,8 @@ def login(
     """
     if not server.startswith(("http://", "https://")):
         raise click.UsageError(f'"{server}" is no address; write https://HOST or http://HOST:PORT')
-    issued = None if token_file is not None or asks else _offered(server)
+    trusted = ca_file or ""
+    issued = None if token_file is not None or asks else _offered(server, trusted)
     if device and issued is None:
         raise click.UsageError("--device is for a service whose callers log in by an issuer")
     if token_file is not None:
@@ -72,17 +80,17 @@ def login(
         token = click.prompt("Token", hide_input=True).strip()
     else:
         token, issued = _issued(issued, device, no_browser)
-    report = client_of(server, token).get("/whoami", {}, CallerReport)
+    report = client_of(server, token, trusted).get("/whoami", {}, CallerReport)
     called = name or urlsplit(server).netloc
-    kept(ServiceContext(name=called, server=server.rstrip("/"), token=token, login=issued))
+    kept(ServiceContext(called, server.rstrip("/"), token, issued, trusted))
     roles = ", ".join(report.roles) or "no role"
     click.echo(f"logged in to {server} as {report.actor} ({roles})")
     click.echo(f"the token is kept in {contexts_file()}", err=True)
 
 
-def _offered(server: str) -> IssuedLogin | None:
+def _offered(server: str, ca_file: str) -> IssuedLogin | None:
     """The issuer that a service names; None: it has none."""
-    offer = client_of(server, "").offer(LoginOffer)
+    offer = client_of(server, "", ca_file).offer(LoginOffer)
     if not offer.issuer:
         return None
     return IssuedLogin(issuer=offer.issuer, client_id=offer.client_id, scopes=offer.scopes)

@@ -31,6 +31,8 @@ class ServiceContext(msgspec.Struct, frozen=True, omit_defaults=True):
     token: str
     # None: the token is one of the service.
     login: IssuedLogin | None = None
+    # The authorities that signed its certificate; empty: those that the machine trusts.
+    ca_file: str = ""
 
 
 class Contexts(msgspec.Struct, frozen=True):

@@ -125,15 +125,19 @@ def service_client(place: AnswerPlace) -> "ServiceClient | None":
         from tidegate.cli.answers.issued import renewed
 
         service = renewed(service)
-    return client_of(service.server, service.token)
+    return client_of(service.server, service.token, service.ca_file)
 
 
-def client_of(server: str, token: str) -> "ServiceClient":
-    """A client of a service; while it takes long to answer, a terminal says so."""
+def client_of(server: str, token: str, ca_file: str = "") -> "ServiceClient":
+    """A client of a service; while it takes long to answer, a terminal says so.
+
+    `ca_file`: the authorities that signed its certificate; empty: those of the machine.
+    """
     from tidegate.api.client.service import ServiceClient
     from tidegate.cli.render.progress import Waiting
 
-    return ServiceClient(server, token, waiting=functools.partial(Waiting, f"asking {server}"))
+    waiting = functools.partial(Waiting, f"asking {server}")
+    return ServiceClient(server, token, waiting=waiting, ca_file=ca_file)
 
 
 def _service(place: AnswerPlace) -> "ServiceContext | None":
@@ -158,9 +162,11 @@ def _asked(place: AnswerPlace) -> "ServiceContext":
         what = f'"{place.server}" is no address of a service'
         raise UserError((Problem("--server", what, "write https://HOST or http://HOST:PORT"),))
     token = revealed(place.server_token, os.environ, "serverToken")
-    if not token and (known := known_at(place.server)) is not None:
+    known = known_at(place.server)
+    if not token and known is not None:
         return known
     if not token:
         remedy = f"`tidegate login {place.server}`, or --server-token env:NAME"
         raise UserError((Problem(place.server, "no token for it is known", remedy),))
-    return ServiceContext(name="", server=place.server, token=token)
+    trusted = "" if known is None else known.ca_file
+    return ServiceContext(name="", server=place.server, token=token, ca_file=trusted)

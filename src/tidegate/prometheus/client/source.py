@@ -25,6 +25,7 @@ from tidegate.net.http_request import (
     passing,
     plain_session,
     tries,
+    trusted_by,
 )
 from tidegate.prometheus.answer import QueryResult, read_now, refusal
 from tidegate.prometheus.client.secrets import headers
@@ -200,10 +201,7 @@ def _credentials(server: PrometheusServer) -> tuple[dict[str, str], ssl.SSLConte
 
 def _tls(server: PrometheusServer) -> ssl.SSLContext | bool:
     """The trusted certificates; True: those of the machine."""
-    if server.ca_file is None:
-        return True
     try:
-        return ssl.create_default_context(cafile=server.ca_file)
-    except (OSError, ssl.SSLError) as error:
-        why = error.strerror or type(error).__name__
-        raise OutsideError(f"its caFile {server.ca_file} cannot be used: {why}") from None
+        return trusted_by(server.ca_file or "")
+    except OutsideError as error:
+        raise OutsideError(f"its caFile cannot be used: {error}") from None
