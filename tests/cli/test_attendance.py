@@ -8,6 +8,8 @@ import pytest
 
 from tests.cli.test_setting_brakes import staged, tidegate
 from tests.engine.stage import PARTITION, Process
+from tidegate.app.comparison import ShadowedPartition
+from tidegate.cli.look.replay import _shadow_lines
 from tidegate.journal.facts import Mode
 from tidegate.journal.lease import Look
 from tidegate.machine.system_clock import SystemClock
@@ -271,3 +273,27 @@ def test_dates_of_a_worker_that_only_observes_say_so(tmp_path: Path) -> None:
     ago(tmp_path, 0)
     lead(tmp_path, Look(by="host/7", acts=False, at=SystemClock().now()))
     assert "its worker only observes" in tidegate(tmp_path, "when", PARTITION).stderr
+
+
+def test_a_target_of_the_journal_may_be_named_with_what_it_is(tmp_path: Path) -> None:
+    """As in every other command: `cluster/NAME`."""
+    ago(tmp_path, 0)
+    shown = tidegate(tmp_path, "journal", "show", "--target", "cluster/a").stdout
+    assert shown == tidegate(tmp_path, "journal", "show", "--target", "a").stdout
+    assert len(shown.splitlines()) > 1
+
+
+def test_a_comparison_of_nothing_says_so() -> None:
+    """No number of decisions, all of which would be equal."""
+    nothing = ShadowedPartition(
+        partition=PARTITION,
+        began_at=None,
+        ended_at=None,
+        looks=None,
+        decisions=0,
+        equal=0,
+        differ=(),
+        ours_only=(),
+    )
+    (line,) = _shadow_lines(nothing)
+    assert line.endswith("nothing to compare: no other system changed a target here")

@@ -14,6 +14,7 @@ from tidegate.cli.output import emit
 from tidegate.cli.shape import Command
 from tidegate.journal.selection import EntryFilter
 from tidegate.kind_table import fact_tags
+from tidegate.model.target import bare
 from tidegate.wiring import clock
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ def show(
     now = clock().now()
     begin = moment("--since", since, now) if since is not None else None
     end = moment("--until", until, now) if until is not None else None
-    wanted = EntryFilter(kinds, actor, target, gate, begin, end)
+    wanted = EntryFilter(kinds, actor, bare(target), gate, begin, end)
     query = EntryQuery(partitions=partitions, wanted=wanted, last=last)
     client = service_client(place)
     if client is not None:

@@ -94,11 +94,12 @@ def _shadow_lines(one: app.ShadowedPartition) -> Iterator[str]:
     if one.began_at is not None and one.ended_at is not None:
         span = parse_instant(one.ended_at) - parse_instant(one.began_at)
     looks = "" if one.looks is None else f", {counted(one.looks, 'look')}"
+    begins = f"{one.partition}: {format_age(span)}{looks}:"
+    if not one.decisions and not one.ours_only:
+        yield f"{begins} nothing to compare: no other system changed a target here"
+        return
     decisions = counted(one.decisions, "decision")
-    yield (
-        f"{one.partition}: {format_age(span)}{looks}:"
-        f" {decisions}, {one.equal} equal, {len(one.differ)} differ"
-    )
+    yield f"{begins} {decisions}, {one.equal} equal, {len(one.differ)} differ"
     for each in one.differ:
         what = f" {each.what}" if each.what else ""
         ours, theirs = ("ours", "theirs") if each.ours_at is not None else ("theirs", "ours")
