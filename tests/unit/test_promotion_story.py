@@ -11,7 +11,9 @@ from tidegate.gates.mutex import Mutex
 from tidegate.gates.scope import EVERYTHING, Scope
 from tidegate.journal.facts import Verb
 from tidegate.kinds.promotions.core.decide import PromotionDecision, decide
+from tidegate.kinds.promotions.core.explain.view import promotion_view
 from tidegate.kinds.promotions.core.journal.state import world_of
+from tidegate.kinds.promotions.core.reasons import PromotionReason
 from tidegate.kinds.promotions.core.world import OfferState
 from tidegate.model.reason import Outcome
 from tidegate.model.time import Instant
@@ -92,6 +94,10 @@ def test_an_environment_waits_for_what_its_journal_says(
     decision = decide(history.world, history.now)
     assert (shut(decision, 1), shut(decision, 2)) == (first, second)
     assert "FollowsBranch" in shut(decision, 0)
+    row = promotion_view("promotions/x", history.world, decision, history.now).targets[0]
+    assert row.state == "Ignored"
+    assert row.shut is not None
+    assert row.shut.reason is PromotionReason.FollowsBranch, "what is ignored says why"
 
 
 def test_a_refusal_for_now_names_the_moment() -> None:

@@ -69,9 +69,16 @@ def _row(world: PromotionWorld, option: Option) -> TargetRow:
         since=None if offer is None else offer.changed_at or offer.offered_at,
         starts=starts,
         waits=waits,
-        shut=None if starts or state in ("Done", "Ignored") else first_shut(option.verdicts),
+        shut=_shut(state, option.verdicts),
         options=(OptionRow(f"offer {world.version[:SHORT]}", option.verdicts, starts),),
     )
+
+
+def _shut(state: str, verdicts: tuple[Verdict, ...]) -> Verdict | None:
+    """What says why an environment gets nothing; None: it has the version, or gets it."""
+    if state == "Ignored":
+        return next(each for each in verdicts if each.reason is PromotionReason.FollowsBranch)
+    return None if state == "Done" else first_shut(verdicts)
 
 
 def state_of(verdicts: tuple[Verdict, ...]) -> str:
