@@ -28,17 +28,15 @@ class _UnusualError(Exception):
     """Only git can tell."""
 
 
-def ref_files(home: Path, *places: str, but: str = "") -> dict[str, str] | None:
+def ref_files(home: Path, *places: str) -> dict[str, str] | None:
     """The commits of refs at and below some places, by their full names; None: ask git.
 
-    `home` is the folder that git has its own files in: `.git`, or a bare repository. `but`: a ref
-    that is left out, whatever it is.
+    `home` is the folder that git has its own files in: `.git`, or a bare repository.
     """
     try:
         if any((home / each).exists() for each in _ELSEWHERE):
             return None
-        asked = [_checked(place) for place in places]
-        loose = {name: commit for place in asked for name, commit in _loose(home, place, but)}
+        loose = {name: commit for place in places for name, commit in _loose(home, place)}
         packed = dict(_packed(home, places))
         if not all((home / each).exists() for each in _PARTS):
             return None
@@ -63,10 +61,8 @@ def led_to(home: Path, name: str) -> tuple[str, str] | None:
     return (found[1], commit) if found and commit else None
 
 
-def _loose(home: Path, place: str, but: str) -> Iterator[tuple[str, str]]:
+def _loose(home: Path, place: str) -> Iterator[tuple[str, str]]:
     """Refs with files of their own; what is removed meanwhile is packed, or is no ref any more."""
-    if place == but:
-        return
     path = f"{home}/{place}"
     try:
         if not Path(path).is_dir():
@@ -78,7 +74,7 @@ def _loose(home: Path, place: str, but: str) -> Iterator[tuple[str, str]]:
         return
     for name in names:
         if not name.endswith(_LOCK) and not name.startswith("."):
-            yield from _loose(home, _checked(f"{place}/{name}"), but)
+            yield from _loose(home, _checked(f"{place}/{name}"))
 
 
 def _packed(home: Path, places: tuple[str, ...]) -> Iterator[tuple[str, str]]:

@@ -14,7 +14,6 @@ from tidegate.git.client import history
 from tidegate.git.client.commit_names import CommitNames, are_full
 from tidegate.git.client.commit_writer import commit_files
 from tidegate.git.client.kept import KeptContents, KeptFacts
-from tidegate.git.client.near_remote import NearRemote
 from tidegate.git.client.process import NETWORK_S, OUTSIDE, Git, decoded
 from tidegate.git.client.ref_files import home_of, led_to
 from tidegate.git.client.repository_settings import RepositorySettings
@@ -59,7 +58,6 @@ class GitRepository:
         # A remote with another push address is read at that address.
         elsewhere = self._settings.value(f"remote.{remote}.pushurl") if remote else ""
         self._asked = elsewhere or remote
-        self._near = NearRemote(git.folder, remote, self._address, self._settings)
         git.hidden |= {self._address, elsewhere} - {""}
 
     @property
@@ -81,7 +79,7 @@ class GitRepository:
 
     def fetch(self) -> None:
         """Fetch what the settings of the remote name; local branches do not change."""
-        if self._remote and not self._near.is_fetched():
+        if self._remote:
             more = ("--prune",) if self._ours else ()
             self._fetch(*more, self._remote)
 
@@ -254,19 +252,12 @@ class GitRepository:
         """Read the branch at the remote, and fetch its commit if it is not here."""
         ref = f"refs/heads/{branch}"
         self._check_remote()
-        found = self._there(ref)
+        output = decoded(self._git.ask("ls-remote", self._asked, ref, timeout_s=NETWORK_S))
+        names = (line.split("\t")[0] for line in output.splitlines() if line.endswith(ref))
+        found = next(names, "")
         if found and not self._names.full(found):
             self._fetch(self._asked, ref)
         return found
-
-    def _there(self, ref: str) -> str:
-        """The commit of a ref of the remote, read now; empty: it has no such ref."""
-        near = self._near.refs(ref) if self._asked == self._remote else None
-        if near is not None:
-            return near.get(ref, "")
-        output = decoded(self._git.ask("ls-remote", self._asked, ref, timeout_s=NETWORK_S))
-        names = (line.split("\t")[0] for line in output.splitlines() if line.endswith(ref))
-        return next(names, "")
 
     def _check_remote(self) -> None:
         if not self._remote:

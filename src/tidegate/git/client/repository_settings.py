@@ -16,14 +16,6 @@ class RepositorySettings:
         values = self._every.get(name)
         return values[-1].strip() if values else ""
 
-    def values(self, name: str) -> list[str]:
-        """All values of a setting that may have several."""
-        return self._every.get(name, [])
-
-    def has_any(self, ending: str) -> bool:
-        """Whether there is a setting whose name ends so."""
-        return any(each.endswith(ending) for each in self._every)
-
     def fetched_remotes(self) -> list[str]:
         """Remotes whose branches are fetched into remote-tracking ones."""
         first, last = "remote.", ".fetch"
@@ -32,8 +24,8 @@ class RepositorySettings:
 
     def address(self, remote: str) -> str:
         """Where a remote is fetched from."""
-        urls = self.values(f"remote.{remote}.url")
-        rewritten = self.has_any(".insteadof")
+        urls = self._every.get(f"remote.{remote}.url", [])
+        rewritten = any(each.endswith(".insteadof") for each in self._every)
         if len(urls) == 1 and urls[0] and not rewritten:
             return urls[0].strip()
         return self._git.line("remote", "get-url", remote)
