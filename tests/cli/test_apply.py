@@ -626,6 +626,6 @@ def test_an_interrupted_apply_says_what_was_done_and_what_was_not(
     answered, total, sent, left = map(int, re.findall(r"[0-9]+", said))
     assert (answered, sent in (1, 2)) == (3, True)
     assert answered + sent + left == total
-    assert "they may have been made" in said
+    assert "perhaps made" in said
     journal = CliRunner().invoke(cli, ["journal", "show", "--partition", "by-hand/clusters"])
     assert journal.output.count("handled") >= 1, journal.output

@@ -22,11 +22,11 @@ class ApplyProgress:
     def interrupted(self) -> str:
         """What was done and what was not."""
         under_way, left = self.begun - self.ended, self.total - self.begun
-        parts = [f"{self.ended:,} of {self.total:,} were answered as listed, and recorded"]
+        parts = [f"{self.ended:,} of {self.total:,} answered as listed, and recorded"]
         if under_way:
-            parts.append(f"{under_way:,} were sent and not answered: they may have been made")
+            parts.append(f"{under_way:,} sent and not answered, perhaps made")
         if left:
-            parts.append(f"{left:,} were not begun")
+            parts.append(f"{left:,} not begun")
         return f"interrupted: {'; '.join(parts)}. `tidegate apply` goes on where this ended"
 
 
