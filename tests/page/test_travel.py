@@ -139,6 +139,7 @@ def test_a_moment_by_its_age_is_the_same_for_all_of_a_screen(
 ) -> None:
     """What is read next, as the map, would be of a later moment; the address names this one."""
     one = visit()
+    until(lambda: one.page.get_attribute("#map", "data-drawn"), "the map of now is drawn")
     asked: list[str] = []
     one.page.on("request", lambda request: asked.append(request.url))
     one.open("/?at=0s")

@@ -471,7 +471,7 @@ def test_deployments_progress_and_are_adopted_without_a_restart(moving: ControlP
             again = await cluster.read(ns, [POD, REPLICA_SET])
             assert {each.uid for each in again.objects} == {each.uid for each in pods.objects}
             assert ours.object.document["metadata"]["generation"] == 1
-            await _scraped(nodes.ready)
+            await _scraped(nodes.ready, ns)
             second = deployment(ns, image="registry.test/a:2", replicas=2)
             await cluster.apply(second, take=Take.BACK)
             await until(available)
@@ -492,11 +492,11 @@ def test_deployments_progress_and_are_adopted_without_a_restart(moving: ControlP
     play(moving.access(), story)
 
 
-async def _scraped(ready: dict[str, Any]) -> None:
-    """A pod tells its numbers at its own address."""
+async def _scraped(ready: dict[str, Any], ns: str) -> None:
+    """A pod tells its numbers at its own address; those of other tests may be there still."""
     import aiohttp
 
-    address = next(iter(ready))
+    address = next(a for a, (pod, _) in ready.items() if pod["metadata"]["namespace"] == ns)
     async with (
         aiohttp.ClientSession() as session,
         session.get(f"http://{address}:{METRICS_PORT}/metrics") as answer,
