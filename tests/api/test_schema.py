@@ -18,7 +18,7 @@ from tidegate.api.route_table import ACTS, QUESTIONS
 
 pytestmark = pytest.mark.xdist_group("schema")
 # Of a route, for what is allowed and for what is not.
-EXAMPLES = sized(3, 5, 200)
+EXAMPLES = sized(3, 3, 200)
 OPERATIONS = [
     *((each.path, "GET") for each in QUESTIONS),
     *((each.path, "POST") for each in ACTS),

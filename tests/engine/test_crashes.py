@@ -107,7 +107,7 @@ def test_a_crash_at_every_point_changes_nothing(
     check(calm)
     expected = running(calm)
     assert points > 20
-    every = 1 if isinstance(stage_store(calm), MemoryStore) else sized(5, 3, 1)
+    every = 1 if isinstance(stage_store(calm), MemoryStore) else sized(5, 5, 1)
     for point in range(1, points + 1, every):
         stage = set_up(opener(), Tripwire(point), document)
         asyncio.run(live(stage))

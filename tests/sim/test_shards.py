@@ -19,7 +19,7 @@ from tidegate.kinds.rollouts.core.journal.facts import RolloutDeclared
 # an image itself believed it. In 1 a bad image would go on, were there no trials.
 CHOSEN = (7, 143, 1, 6)
 SEEDS_MAX = 18
-STORIES = sized(0, 1, 12)
+STORIES = sized(0, 0, 12)
 
 
 @pytest.mark.parametrize("seed", sorted({*range(STORIES), *CHOSEN}))

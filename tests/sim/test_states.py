@@ -9,7 +9,7 @@ from tests.sim.chosen import chosen, said_by
 from tests.sim.states import check_seed, run_states
 
 # Fresh states beside the chosen ones; `make sim STATES=1000000` draws as many as one likes.
-STATES = sized(2_400, 6_000, 60_000)
+STATES = sized(2_400, 2_400, 60_000)
 # Enough for every worker to have something to do until the end.
 CHUNKS = 12
 # The chosen ones say at least this many different things of targets; else choose again.

@@ -19,7 +19,7 @@ CHOSEN += (99, 27, 64, 54, 58, 155, 184, 120, 147, 76, 172, 123, 194, 169, 152, 
 # The rarest fault, once more in each half.
 CHOSEN += (6, 11)
 # Fresh ones beside them.
-STEPS = sized(4_000, 12_000, 200_000)
+STEPS = sized(4_000, 4_000, 200_000)
 CHUNKS = 4
 # Far enough apart for chunks never to meet; none of the chosen ones is among them.
 SEEDS_A_CHUNK = 1_000

@@ -24,7 +24,7 @@ DAYS = 5.0
 # Fresh ones beside them, and longer.
 FRESH, LONGER = 6, 10.0
 CHUNKS = 2
-STORIES = CHOSEN[: sized(2, 6, 6)]
+STORIES = CHOSEN[: sized(2, 4, 6)]
 # What must be seen in every chunk, or the stories have become dull.
 FAULTS_MIN = 5
 WANTED = ("upgrade", "channel", "agreement", "told", "deaths")
