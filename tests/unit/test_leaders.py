@@ -18,7 +18,7 @@ def test_a_lease_that_is_renewed_has_a_leader_and_one_that_ends_has_none() -> No
     store, said, looks = MemoryStore(), list[str](), list[set[str]]()
     for each in ("simulated/alive", "simulated/gone"):
         assert store.lease(each, each.partition("/")[2], clock.now(), TERM)
-    others = OtherLeaders(store, clock, said.append)
+    others = OtherLeaders(store, clock, "ours", said.append)
     others.meet("simulated/alive")
     others.meet("simulated/gone")
 
@@ -40,6 +40,27 @@ def test_a_lease_that_is_renewed_has_a_leader_and_one_that_ends_has_none() -> No
     ]
     others.forget("simulated/alive")
     assert not others.led
+
+
+def test_a_lease_that_this_worker_takes_has_no_other_leader() -> None:
+    """It is seen in the journal before the worker has reported that it leads."""
+    clock = VirtualClock(parse_instant("2026-01-01T00:00:00Z"))
+    store, said, name = MemoryStore(), list[str](), "simulated/gone"
+    assert store.lease(name, "gone", clock.now(), TERM)
+    others = OtherLeaders(store, clock, "ours", said.append)
+    others.meet(name)
+    looks = iter(("gone", "ours"))
+
+    def looked() -> None:
+        if next(looks) == "ours":
+            raise EOFError
+        clock.at = Instant(clock.at + 2 * TERM)
+        assert store.lease(name, "ours", clock.now(), TERM)
+
+    with contextlib.suppress(EOFError):
+        asyncio.run(others.run(looked))
+    assert not others.led
+    assert len(said) == 1, said
 
 
 def test_a_worker_does_not_stand_by_for_itself() -> None:

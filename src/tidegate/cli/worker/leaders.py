@@ -20,8 +20,9 @@ LOOK_S = 0.25
 class OtherLeaders:
     """Leases of others, from the first time they are seen until they are renewed or over."""
 
-    def __init__(self, store: Store, clock: Clock, say: Callable[[str], None]) -> None:
+    def __init__(self, store: Store, clock: Clock, ours: str, say: Callable[[str], None]) -> None:
         self._store = store
+        self._ours = ours
         self._clock = clock
         self._say = say
         self._first: dict[str, KeptLease | None] = {}
@@ -55,7 +56,10 @@ class OtherLeaders:
         if record is None or not record.runs(self._clock.now()):
             return
         first, holder = self._first.get(partition), record.lease.holder
-        if first is None:
+        if holder == self._ours:
+            # Taken after it had ended; the worker has not reported that yet.
+            self.forget(partition)
+        elif first is None:
             self._first[partition] = record
             until = format_second(record.lease.until)
             what = "waits for its lease, which worker"

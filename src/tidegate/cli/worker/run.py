@@ -75,13 +75,14 @@ async def _run(
     """Run until told to stop; which partitions were refused in the end."""
     prepare_process()
     asks = gatherer(settings)
-    watch = RunWatch(kinds, store, settings.act, once=once)
+    works = replace(worker_settings(settings), shares=not once)
+    watch = RunWatch(kinds, store, works, once=once)
     worker = Worker(
         store,
         [each.kind for each in kinds],
         clock(),
         executor(settings, allow_mass_delete),
-        replace(worker_settings(settings), shares=not once),
+        works,
         watch.report,
         brake_book(settings, store, asks),
     )

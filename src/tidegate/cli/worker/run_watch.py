@@ -18,6 +18,7 @@ from tidegate.engine.round import RoundResult
 from tidegate.engine.started import Started
 from tidegate.engine.vitals import Led
 from tidegate.engine.worker import Worker
+from tidegate.engine.worker_settings import WorkerSettings
 from tidegate.model.errors import OutsideError, UserError
 from tidegate.model.time import SECOND, Duration, Instant, format_age, format_second
 from tidegate.store.port import BrokenChainError, Store
@@ -31,9 +32,9 @@ class RunWatch:
     """Hears of every round of one worker."""
 
     def __init__(
-        self, kinds: Sequence[Started], store: Store, act: Sequence[str], *, once: bool
+        self, kinds: Sequence[Started], store: Store, worker: WorkerSettings, *, once: bool
     ) -> None:
-        self._kinds, self._act, self._once = kinds, act, once
+        self._kinds, self._act, self._once = kinds, worker.act, once
         # Partitions that cannot be carried out as they are declared.
         self.refused: set[str] = set()
         # What a timeout of --once found unfinished, and errors that ended the run.
@@ -43,7 +44,9 @@ class RunWatch:
         self._started: dict[str, Started] = {}
         self._leaders: set[str] = set()
         self._waits: dict[str, Instant] = {}
-        self._others = OtherLeaders(store, clock(), partial(click.echo, err=True))
+        self._others = OtherLeaders(
+            store, clock(), worker.holder, partial(click.echo, err=True)
+        )
 
     def follow(
         self, worker: Worker, longest: Duration | None
