@@ -83,3 +83,21 @@ def test_a_history_that_was_not_read_is_given_back_as_it_was() -> None:
     ours = json.loads(decide(json.dumps(world) + "\n").stdout)["state"]
     assert ours["stage/other"] == world["state"]["stage/other"]
     assert ours["prod/o1"]["versions"] == {}
+
+
+@pytest.mark.parametrize("status, asked", [("Reserved", ["a"]), ("Stale", ["b"])])
+def test_the_existing_service_sees_no_cluster_whose_subscription_is_not_in_use(
+    status: str, asked: list[str]
+) -> None:
+    """It asks for subscriptions that are Active or Reserved; others hold no mutex either."""
+    labels = {"soak-days": "0", "workloads": "w", "schedule": "* * * * *", "mutexes": "db"}
+    one = {"org": "o", "version": "4.20.7", "available_upgrades": ["4.20.8"], "labels": labels}
+    clusters = [{"name": "a", "subscription_status": status, **one}, {"name": "b", **one}]
+    world = {"now": "2026-01-05T10:00:00Z", "orgs": [{"id": "o", "name": "O"}]}
+    done = decide(json.dumps({**world, "clusters": clusters}) + "\n", "--mode", "compat")
+    answer = json.loads(done.stdout)
+    assert [path.split("/")[5] for _, path, _ in answer["writes"]] == [
+        f"{each}-id" for each in asked
+    ]
+    (soak,) = answer["state"]["prod/o"]["versions"]["4.20.7"]["workloads"].values()
+    assert soak["reporting"] == (["a", "b"] if status == "Reserved" else ["b"])

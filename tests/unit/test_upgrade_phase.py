@@ -132,7 +132,7 @@ def test_a_label_that_cannot_be_read_is_its_owners_to_fix() -> None:
     """Every reason that says so in its remedy is classed so."""
     for reason in (each for table in UPGRADE_REASONS for each in table):
         entry = reason.entry
-        if entry.outcome is not Outcome.PASS and "mends" in entry.opens:
+        if entry.outcome is not Outcome.PASS and "owner fixes" in entry.opens:
             assert fault_of(reason) is FaultParty.USER, reason
 
 
@@ -147,6 +147,35 @@ def test_by_the_existing_services_rules_a_cluster_waits_for_them() -> None:
         for phase, held in (phase_of(each),)
     }
     assert found == {"a": ("waiting", "ExistingRulesWait"), "b": ("current", "")}
+
+
+AHEAD = {"labels": {"blocked-versions": "^4\\.13(?!9)"}}
+
+
+@pytest.mark.parametrize(
+    "clusters, expected",
+    [
+        # Python's patterns look ahead, and ours do not.
+        ([{"name": "a", **AHEAD}], [("a", "starting", "4.12.18", 0)]),
+        (
+            [{"name": "a", **AHEAD}, {"name": "b", "labels": {"soak-days": "two"}}],
+            [("a", "waiting", "", 0), ("b", "set_aside", "", 1)],
+        ),
+    ],
+)
+def test_by_the_existing_services_rules_only_what_they_refuse_is_excluded(
+    clusters: list[dict[str, Any]], expected: list[tuple[str, str, str, int]]
+) -> None:
+    """A cluster that is upgraded is not called excluded for a label that ours would refuse."""
+    read, ours = decided(world(*clusters))
+    agreeing = decide(msgspec.structs.replace(read, approver=True), read.now)
+    plan = theirs(read, read.now, ours, agreeing).plan
+    assert [
+        (member.cluster.name, phase_of(each)[0].value, each.next, len(member.label_errors))
+        for each in cluster_summaries(plan)
+        for member in (each.member,)
+    ] == expected
+    assert tuple(each for fleet in plan.fleets for each in fleet.members) == plan.members
 
 
 @pytest.mark.parametrize("ahead", ["c-1", "s-1", "p-1", "p-2"])

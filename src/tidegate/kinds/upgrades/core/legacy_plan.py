@@ -5,7 +5,7 @@ puts this plan beside ours.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 
 import msgspec
 
@@ -13,8 +13,10 @@ from tidegate.kinds.upgrades.core.compat.record import LegacyRecord, Sample
 from tidegate.kinds.upgrades.core.compat.run import run
 from tidegate.kinds.upgrades.core.history import SoakHistory
 from tidegate.kinds.upgrades.core.reasons.rules_reasons import LegacyReason
+from tidegate.kinds.upgrades.core.reasons.upgrade_reasons import UpgradeReason
 from tidegate.kinds.upgrades.core.requests import OcmRequest
 from tidegate.kinds.upgrades.core.rules.brake_gates import BrakeGates
+from tidegate.kinds.upgrades.core.rules.fleet import FleetMember
 from tidegate.kinds.upgrades.core.rules.plan import OwnerNotice, UpgradePlan, actions_of
 from tidegate.kinds.upgrades.core.step import UpgradeStep
 from tidegate.kinds.upgrades.core.world import ManagedCluster, UpgradeWorld, only_whole
@@ -46,7 +48,12 @@ def theirs(
     for cluster, step in (*record.steps, *approved.steps):
         steps.setdefault(cluster.ident, []).append(step)
     members = ours.members if len(ours.members) >= len(agreeing.members) else agreeing.members
-    braking = BrakeGates(world.brakes, ours.fleets, now)
+    members = _as_they_read(members, record.refused)
+    fleets = tuple(
+        msgspec.structs.replace(each, members=_as_they_read(each.members, record.refused))
+        for each in ours.fleets
+    )
+    braking = BrakeGates(world.brakes, fleets, now)
     options: list[Option] = []
     for at, member in enumerate(members):
         mine = steps.get(member.cluster.ident, [])
@@ -58,6 +65,7 @@ def theirs(
             options.append(Option(at, _NOTHING, (said,)))
     plan = msgspec.structs.replace(
         ours,
+        fleets=fleets,
         members=members,
         options=options,
         actions=actions_of(options, members),
@@ -66,6 +74,18 @@ def theirs(
         claims=(),
     )
     return LegacyRun(plan, record.kept, record.metrics)
+
+
+def _as_they_read(members: Iterable[FleetMember], refused: Set[str]) -> tuple[FleetMember, ...]:
+    """Clusters, none of them excluded for a label that only our rules refuse."""
+    return tuple(
+        each
+        if each.excluded is None
+        or each.excluded.reason is not UpgradeReason.LabelsUnreadable
+        or each.cluster.uuid in refused
+        else msgspec.structs.replace(each, excluded=None, label_errors=())
+        for each in members
+    )
 
 
 def _owner_notices(logs: Iterable[OcmRequest]) -> Iterable[OwnerNotice]:

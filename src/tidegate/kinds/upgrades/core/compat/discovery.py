@@ -1,7 +1,7 @@
 """Which clusters take part, and in which order they are met.
 
-Subscriptions come in the order of their ids, a hundred at a time; within each hundred clusters come
-in the order they were made, which is the order they stand in.
+Subscriptions that are in use come in the order of their ids, a hundred at a time; within each
+hundred clusters come in the order they were made, which is the order they stand in.
 """
 
 from collections.abc import Iterable
@@ -45,7 +45,9 @@ def discover(
     mine = [
         cluster
         for cluster in record.world.clusters
-        if cluster.org in every and (cluster.labels or (by_org and every[cluster.org].labels))
+        if cluster.org in every
+        and cluster.is_subscribed
+        and (cluster.labels or (by_org and every[cluster.org].labels))
     ]
     if not mine:
         return {}

@@ -38,6 +38,8 @@ class LegacyRecord:
         self.metrics: dict[str, list[Sample]] = {}
         self.kept: dict[str, SoakHistory] = dict(world.kept)
         self.saved: list[str] = []
+        # External ids of the clusters it refuses, for their labels as a rule.
+        self.refused: set[str] = set()
 
     def debug(self, line: str) -> None:
         """Say something only developers read."""

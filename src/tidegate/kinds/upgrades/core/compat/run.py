@@ -38,6 +38,7 @@ def run(world: UpgradeWorld) -> LegacyRecord:
             record.count("aus_ocm_environment_errors_total", env, 1)
             continue
         for spec in prepared:
+            record.refused.update(uuid for uuid, _ in spec.cluster_errors)
             _organisation(record, spec)
     return record
 
