@@ -126,3 +126,22 @@ def test_nothing_is_asked_for_when_all_organisations_are_disabled() -> None:
     alone = world({"name": "a"}, orgs=[org])
     assert written(alone) == []
     assert errors(alone)[0].endswith("KeyError: 'o'")
+
+
+@pytest.mark.parametrize(
+    "of_pool, marks",
+    [
+        ([], {"4.12.18": -2.0}),
+        ([{"id": "2", "version": "4.12.17", "state": "scheduled"}], {"4.12.18": 0.0}),
+    ],
+)
+def test_of_several_upgrades_of_a_cluster_the_last_is_shown(
+    of_pool: list[dict[str, str]], marks: dict[str, float]
+) -> None:
+    """It keeps one for each cluster, and reads those of node pools after the control plane's."""
+    started = {"id": "1", "version": "4.12.18", "state": "started"}
+    pool = {"id": "np", "version": "4.12.17", "upgrade_policies": of_pool}
+    hosted = {"name": "a", "product": "rosa", "hypershift": True, "upgrade_policies": [started]}
+    metrics = answer_compat(world({**hosted, "node_pools": [pool]}))["metrics"]
+    shown = metrics["aus_cluster_version_remaining_soak_days"]
+    assert {labels["soaking_version"]: left for labels, left in shown} == marks

@@ -129,13 +129,14 @@ def remaining(
 def _marked(
     spec: LegacySpec, version: str, left: float, now: int, is_blocked: Callable[[str], bool]
 ) -> float:
-    current = spec.cluster.upgrades
-    if not current or current[0].version != version:
+    # Of several the last is kept: that of a node pool, where its control plane has one, too.
+    current = spec.cluster.upgrades[-1] if spec.cluster.upgrades else None
+    if current is None or current.version != version:
         return _BLOCKED if is_blocked(version) else left
-    if current[0].state == "scheduled":
+    if current.state == "scheduled":
         return _SCHEDULED
-    if current[0].state in ("started", "delayed"):
-        return _LONG_RUNNING if _is_long_past(current[0].next_run, now) else _STARTED
+    if current.state in ("started", "delayed"):
+        return _LONG_RUNNING if _is_long_past(current.next_run, now) else _STARTED
     return left
 
 
