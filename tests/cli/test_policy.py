@@ -440,6 +440,21 @@ def test_version_blocks_tell_what_they_hit(owner: Owner) -> None:
     assert "blocked-versions" not in owner.labels()
 
 
+def test_a_pattern_with_a_comma_that_another_tool_wrote_is_one_pattern(owner: Owner) -> None:
+    """It is shown with what is wrong with it, and removed by its name; no part of it is listed."""
+    found = owner.at.server.state.collections[f"{ORGANIZATIONS}/o-payments/labels"]
+    found[f"{PREFIX}blocked-versions"]["value"] = r"^4\.1{1,2}6,^4\.18"
+    got = json.loads(owner.does("version-blocks", "get", "-o", "json"))
+    assert got["items"] == [r"^4\.1{1,2}6", r"^4\.18"]
+    assert [each["error"] is None for each in got["blocks"]] == [False, True]
+    for told in (owner.does("version-blocks", "get"), owner.does("upgrades", "status")):
+        assert r"^4\.1{1,2}6  cannot be read" in told
+        assert 'write it without one, as "11?" for "1{1,2}"' in " ".join(told.split())
+    assert "holds a comma" in owner.refused("version-blocks", "add", "^4.19")
+    owner.does("version-blocks", "remove", r"^4\.1{1,2}6")
+    assert owner.labels()["blocked-versions"] == r"^4\.18"
+
+
 def test_inheritance_needs_both_sides(owner: Owner) -> None:
     """Said before it is written, and shown as far as the token sees."""
     result = owner.run("inheritance", "add", "--inherit", "o-maps", "--publish", "o-a,o-b")

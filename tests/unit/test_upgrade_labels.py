@@ -35,6 +35,8 @@ GOOD = {"soak-days": "0", "workloads": "w", "schedule": "* * * * *"}
         ({"schedule": "0 9 40W * *"}, "schedule", ": 40 is not between 1 and 31;"),
         ({"schedule": "H 9 * * *"}, "schedule", ": `H` is known to other schedulers only;"),
         ({"schedule": "0 0 31 2 *"}, "schedule", "no such day exists"),
+        ({"schedule": "0 0 1 1 * 0 2099"}, "schedule", "it names no day from 2020 to 2070"),
+        ({"schedule": "0 0 1 1 * 0 2019"}, "schedule", "it names no day from 2020 to 2070"),
         ({"schedule": "R * * * *"}, "schedule", "draws its times at random"),
         ({"schedule": "0 12-12 * * *"}, "schedule", "range of one"),
         ({"schedule-timezone": "Mars/North"}, "schedule-timezone", "is not a time zone"),

@@ -17,6 +17,7 @@ from typing import Any
 import msgspec
 
 from tidegate.documents.reader import Reader
+from tidegate.kinds.upgrades.core.declared.patterns import comma_problem, split_patterns
 from tidegate.kinds.upgrades.core.labels.label_edit import (
     APPROVALS,
     BLOCKED,
@@ -44,6 +45,8 @@ PRESETS = {"weekdays": "* * * * 1-4", "anytime": "* * * * *"}
 _TEXTS = {SCHEDULE: SCHEDULE, "schedule_timezone": "schedule-timezone"}
 _LISTS = {"workloads": "workloads", "version_gate_approvals": APPROVALS}
 _CONDITION_LISTS = {"mutexes": "mutexes", "blocked_versions": BLOCKED}
+# Of these the items are patterns.
+_PATTERNS = ("blocked_versions", BLOCKED)
 _DAYS, _SECTOR = "soak-days", "sector"
 
 
@@ -140,11 +143,11 @@ def inheritance_document(labels: Labels) -> dict[str, Any]:
 
 
 def joined(items: Iterable[str]) -> str:
-    """Items as a label has them; UserError if one holds what items are parted by."""
+    """Patterns as a label has them; UserError if one holds what they are parted by."""
     several = list(items)
     for each in several:
         if "," in each:
-            raise UserError((Problem("", *_comma(each)),))
+            raise UserError((Problem("", *comma_problem(each)),))
     return ",".join(several)
 
 
@@ -224,7 +227,8 @@ def _items(reader: Reader, name: str) -> tuple[str, ...] | None:
     found = tuple(reader.texts(name))
     for i, each in enumerate(found):
         if "," in each:
-            reader.problems.add(f"{reader.at(name)}[{i}]", *_comma(each))
+            wrong = comma_problem(each) if name in _PATTERNS else _comma(each)
+            reader.problems.add(f"{reader.at(name)}[{i}]", *wrong)
     return found
 
 
@@ -232,11 +236,15 @@ def _comma(item: str) -> tuple[str, str]:
     return f"{shown(item)} holds a comma, at which a label is split", "write one item for each part"
 
 
+def _parted(value: str | None, label: str) -> Iterable[str] | None:
+    return split_patterns(value) if value and label == BLOCKED else split(value)
+
+
 def _lists_of(labels: Labels, lists: Mapping[str, str]) -> dict[str, list[str]]:
     return {
         field: list(found)
         for field, label in lists.items()
-        if (found := split(labels.get(label))) is not None
+        if (found := _parted(labels.get(label), label)) is not None
     }
 
 

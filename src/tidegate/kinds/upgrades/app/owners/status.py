@@ -9,10 +9,11 @@ from tidegate.kinds.upgrades.app.owners.version_blocks import VersionBlock, vers
 from tidegate.kinds.upgrades.app.read.starts import ClusterStarts
 from tidegate.kinds.upgrades.app.read.view import UpgradeView, rules_notes, views_of
 from tidegate.kinds.upgrades.app.read.world import FleetDocument, FleetReading
+from tidegate.kinds.upgrades.core.declared.patterns import split_patterns
 from tidegate.kinds.upgrades.core.explain.summary import ClusterSummary
 from tidegate.kinds.upgrades.core.explain.words import phase_word
 from tidegate.kinds.upgrades.core.labels.label_edit import BLOCKED
-from tidegate.kinds.upgrades.core.labels.labels import SECTOR_MAX_PARALLEL, split
+from tidegate.kinds.upgrades.core.labels.labels import SECTOR_MAX_PARALLEL
 from tidegate.kinds.upgrades.core.rules.fleet import OrganisationFleet
 from tidegate.kinds.upgrades.core.sectors import Sector, behind
 from tidegate.kinds.upgrades.core.versions import sort_versions
@@ -112,7 +113,7 @@ def _organisation(
         mine, key=lambda one: (rank.get(one.member.sector, len(rank)), one.member.called)
     )
     clusters = [each.cluster for each in fleet.members]
-    patterns = split(org.labels.get(BLOCKED)) or ()
+    patterns = split_patterns(org.labels.get(BLOCKED))
     return OrganisationStatus(
         org=org.id,
         name=org.name,

@@ -4,9 +4,13 @@ from collections.abc import Callable, Iterable
 
 from tidegate.kinds.upgrades.app.owners.changes import LabelPlan, organisation_change
 from tidegate.kinds.upgrades.app.owners.organisation import DeclaredOrganisation, OwnerDocument
-from tidegate.kinds.upgrades.core.declared.patterns import PatternError, is_found
+from tidegate.kinds.upgrades.core.declared.patterns import (
+    PatternError,
+    comma_problem,
+    is_found,
+    split_patterns,
+)
 from tidegate.kinds.upgrades.core.labels.label_edit import BLOCKED
-from tidegate.kinds.upgrades.core.labels.labels import split
 from tidegate.kinds.upgrades.core.versions import is_version, key_of
 from tidegate.kinds.upgrades.core.world import ManagedCluster
 from tidegate.kinds.upgrades.wire.labels_doc import joined
@@ -53,13 +57,16 @@ def list_version_blocks(declared: DeclaredOrganisation) -> VersionBlockList:
 
 
 def _patterns(declared: DeclaredOrganisation) -> list[str]:
-    return list(split(declared.org.labels.get(BLOCKED)) or ())
+    return split_patterns(declared.org.labels.get(BLOCKED))
 
 
 def version_block(pattern: str, labelled: Iterable[ManagedCluster]) -> VersionBlock:
     """What a pattern blocks of the versions that clusters are offered."""
     versions: set[str] = set()
     clusters, wanted = 0, pattern.strip()
+    if "," in pattern:
+        why = "; ".join(comma_problem(pattern))
+        return VersionBlock(pattern=pattern, versions=(), clusters=None, error=why)
     try:
         for each in labelled:
             hit = [one for one in each.available_upgrades if wanted and is_found(wanted, one)]

@@ -15,12 +15,13 @@ import msgspec
 from tidegate.kinds.upgrades.core.declared.label_error import LabelError, LabelErrors
 from tidegate.kinds.upgrades.core.declared.patterns import (
     PatternError,
+    comma_problem,
     read_pattern,
     split_patterns,
 )
 from tidegate.kinds.upgrades.core.labels.labels import read_cluster_labels
 from tidegate.kinds.upgrades.core.schedule.schedule import read_schedule
-from tidegate.kinds.upgrades.core.schedule.window import never_fires
+from tidegate.kinds.upgrades.core.schedule.window import SPAN_ASKED, never_fires
 from tidegate.model.cron.cron import Cron
 from tidegate.model.cron.cron_text import CronError
 from tidegate.model.problem import nearest_or_all
@@ -78,7 +79,8 @@ def _read(items: tuple[tuple[str, str], ...]) -> ClusterPolicy:
     schedule, cron = _schedule(labels.get("schedule"), notes, known)
     zone = _zone(labels.get("schedule-timezone"), notes)
     if cron is not None and schedule is not None and never_fires(schedule, cron):
-        _bad(notes, "schedule", f'"{schedule}" never fires: no such day exists')
+        why = "no such day exists" if cron.years is None else f"it names no day {SPAN_ASKED}"
+        _bad(notes, "schedule", f'"{schedule}" never fires: {why}')
     return ClusterPolicy(
         soak_days,
         workloads,
@@ -97,12 +99,11 @@ def _read(items: tuple[tuple[str, str], ...]) -> ClusterPolicy:
 def read_blocked(value: str | None, notes: LabelErrors) -> tuple[str, ...]:
     """The patterns of a list that can be read; what is wrong with the others is noted."""
     found: list[str] = []
-    parts = split_patterns(value or "")
+    parts = split_patterns(value)
     whole = [each for each in parts if "," not in each]
     for each in parts:
         if each not in whole:
-            what = f'"{each.strip()}" holds a comma, at which labels are parted into patterns'
-            _bad(notes, "blocked-versions", what)
+            notes.wrong("blocked-versions", "; ".join(comma_problem(each)), "")
     for each in notes.items("blocked-versions", value if parts == whole else ",".join(whole)):
         try:
             read_pattern(each)

@@ -11,6 +11,8 @@ from typing import Any
 
 import re2
 
+from tidegate.model.problem import shorten
+
 # A fleet has a few dozen patterns, read again on every round.
 _REMEMBERED_MAX = 4096
 # A longer one is a mistake, and it is repeated in messages.
@@ -59,11 +61,19 @@ def is_found(pattern: str, version: str) -> bool:
     return read_pattern(pattern).search(version) is not None
 
 
-def split_patterns(text: str) -> list[str]:
+def comma_problem(pattern: str) -> tuple[str, str]:
+    """What is wrong with a pattern that holds a comma, and what to write instead."""
+    what = f'"{shorten(pattern.strip())}" holds a comma, at which labels are parted into patterns'
+    return what, 'write it without one, as "11?" for "1{1,2}"'
+
+
+def split_patterns(text: str | None) -> list[str]:
     """The patterns of a label, parted by commas; one that holds a comma of its own is not cut.
 
     The label cannot hold such a pattern: every other reader parts it, into two that block nothing.
     """
+    if not text:
+        return []
     found, depth, last, escaped, classed = [], 0, 0, False, False
     for at, char in enumerate(text):
         if escaped or char == "\\":

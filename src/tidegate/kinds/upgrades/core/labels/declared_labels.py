@@ -7,8 +7,9 @@ said in a label is a problem, and never dropped.
     workloads [b, a], soakDays absent, mutexes []: workloads "a,b", soak-days "0", no mutexes
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
+from tidegate.kinds.upgrades.core.declared.patterns import comma_problem
 from tidegate.kinds.upgrades.core.labels.bundled import BundledCluster, BundledOrg
 from tidegate.kinds.upgrades.core.labels.label_edit import BLOCKED, INHERIT, PUBLISH
 from tidegate.kinds.upgrades.core.labels.labels import SECTOR_DEPENDENCIES, SECTOR_MAX_PARALLEL
@@ -30,7 +31,8 @@ def policy_labels(cluster: BundledCluster, problems: list[Problem]) -> dict[str,
         labels["sector"] = policy.sector
     for label, items in lists.items():
         if items:
-            labels[label] = ",".join(sorted(_single(items, f"{where}: {label}", problems)))
+            wrong = comma_problem if label == BLOCKED else _comma
+            labels[label] = ",".join(sorted(_single(items, f"{where}: {label}", problems, wrong)))
     return labels
 
 
@@ -39,7 +41,9 @@ def org_labels(org: BundledOrg, problems: list[Problem]) -> dict[str, str]:
     where = f"{org.where}: {org.name}"
     labels: dict[str, str] = {}
     if org.blocked:
-        labels[BLOCKED] = ",".join(_single(org.blocked, f"{where}: blockedVersions", problems))
+        labels[BLOCKED] = ",".join(
+            _single(org.blocked, f"{where}: blockedVersions", problems, comma_problem)
+        )
     for label, ids in ((INHERIT, org.inherit), (PUBLISH, org.publish)):
         if ids:
             labels[label] = ",".join(sorted(ids))
@@ -59,10 +63,18 @@ def org_labels(org: BundledOrg, problems: list[Problem]) -> dict[str, str]:
     return labels
 
 
-def _single(items: Iterable[str], where: str, problems: list[Problem]) -> Iterator[str]:
+def _comma(item: str) -> tuple[str, str]:
+    return f"{shown(item)} holds a comma, at which a label is split", "write an item for each part"
+
+
+def _single(
+    items: Iterable[str],
+    where: str,
+    problems: list[Problem],
+    wrong: Callable[[str], tuple[str, str]] = _comma,
+) -> Iterator[str]:
     """The items of a list, each of which must be one item still when it is read."""
     for each in dict.fromkeys(items):
         if "," in each:
-            what = f"{shown(each)} holds a comma, at which a label is split"
-            problems.append(Problem(where, what, "write an item for each part"))
+            problems.append(Problem(where, *wrong(each)))
         yield each
