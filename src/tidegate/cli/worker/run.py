@@ -29,6 +29,7 @@ from tidegate.model.time import (
 )
 from tidegate.settings.settings import Merged, Settings
 from tidegate.store.port import Store
+from tidegate.telemetry.listener import with_listener
 from tidegate.wiring import clock
 
 TIMED_OUT = 124
@@ -78,7 +79,7 @@ async def _run(
     works = replace(worker_settings(settings), shares=not once)
     watch = RunWatch(kinds, store, works, once=once)
     worker = Worker(
-        store,
+        with_listener(store, watch.written),
         [each.kind for each in kinds],
         clock(),
         executor(settings, allow_mass_delete),

@@ -19,6 +19,8 @@ from tidegate.engine.started import Started
 from tidegate.engine.vitals import Led
 from tidegate.engine.worker import Worker
 from tidegate.engine.worker_settings import WorkerSettings
+from tidegate.journal.fact import Fact
+from tidegate.journal.facts import Acted, TaskOutcome
 from tidegate.model.errors import OutsideError, UserError
 from tidegate.model.time import SECOND, Duration, Instant, format_age, format_second
 from tidegate.store.port import BrokenChainError, Store
@@ -26,6 +28,8 @@ from tidegate.wiring import clock
 
 # Shorter waits of --once are not told.
 WAIT_TOLD_S = 10
+# Of what was not done in one round so many are told with the reason; the others are counted.
+NOT_DONE_TOLD_MAX = 3
 
 
 class RunWatch:
@@ -44,6 +48,7 @@ class RunWatch:
         self._started: dict[str, Started] = {}
         self._leaders: set[str] = set()
         self._waits: dict[str, Instant] = {}
+        self._not_done: dict[str, list[Acted]] = {}
         self._others = OtherLeaders(
             store, clock(), worker.holder, partial(click.echo, err=True)
         )
@@ -67,6 +72,11 @@ class RunWatch:
             self._hear_error(partition, outcome)
         else:
             self._hear_round(partition, outcome)
+
+    def written(self, partition: str, fact: Fact) -> None:
+        """A fact was written to the journal; called from any thread."""
+        if isinstance(fact, Acted) and fact.outcome is not TaskOutcome.DONE:
+            self._not_done.setdefault(partition, []).append(fact)
 
     def _hear_leader(self, partition: str, led: Led) -> None:
         if not led.leader:
@@ -94,6 +104,8 @@ class RunWatch:
         one = self._started.setdefault(partition, _kind_of(self._kinds, self._worker, partition))
         if line := one.telemetry.line(done):
             click.echo(line, err=True)
+        for line in _not_done_lines(self._not_done.pop(partition, [])):
+            click.echo(f"{partition}: {line}", err=True)
         rests = one.kind.rests(done)
         (self._quiet.add if rests else self._quiet.discard)(partition)
         if self._once and not rests and (line := _wait_line(done, self._waits.get(partition))):
@@ -134,6 +146,14 @@ def _error_line(partition: str, error: Exception) -> str:
     text = str(error)
     named = not partition or text.startswith(f"{partition}: ")
     return text if named else f"{partition}: {text}"
+
+
+def _not_done_lines(acts: Sequence[Acted]) -> Iterator[str]:
+    """What was not done in a round, and why."""
+    for fact in acts[:NOT_DONE_TOLD_MAX]:
+        yield f"{fact.target}: not done: {fact.detail}"
+    if (more := len(acts) - NOT_DONE_TOLD_MAX) > 0:
+        yield f"{more} more not done; `tidegate journal show` has each"
 
 
 def _wait_line(done: RoundResult, told: Instant | None) -> str:
