@@ -158,8 +158,11 @@ def test_story_6_an_approval_names_what_starts_and_moves_nothing_else(
     assert "lets in: stage-1" in one.said("#reach")
     elsewhere(lambda: client.post(f"/pause/{PARTITION}", {"reason": "meanwhile"}))
     one.page.fill("#reason", "looks good")
-    one.page.evaluate("document.querySelector('#act [name=tag]').value = 'old'")
-    one.page.click("#sheet button.primary")
+    # In one step: the sheet looks again some tenths of a second after the reason was written.
+    one.page.evaluate("""() => {
+        document.querySelector('#act [name=tag]').value = 'old';
+        document.querySelector('#sheet button.primary').click();
+    }""")
     one.page.wait_for_selector(".moved")
     one.page.click("#sheet button.primary")
     one.page.wait_for_selector("#done")
