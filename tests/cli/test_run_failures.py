@@ -1,4 +1,4 @@
-"""`run` says why something was not done, not only that."""
+"""`run` says why something was not done, not only that; with `--once`, its exit code does."""
 
 import json
 from pathlib import Path
@@ -23,7 +23,9 @@ def test_what_is_refused_is_told_with_the_reason(
         document = {"environments": [manager.environment()], "organizations": orgs}
         Path("upgrades.yaml").write_text(json.dumps(document), encoding="utf-8")
         words = ("--kind", "upgrades", "--upgrades", "upgrades.yaml", "--act", "*")
-        said = CliRunner().invoke(cli, ["run", "--once", *words, "--database", "t.db"]).stderr
+        result = CliRunner().invoke(cli, ["run", "--once", *words, "--database", "t.db"])
+    said = result.stderr
+    assert result.exit_code == 1, said
     assert "pay-stage-1 upgrade 4.16" in said
     (line,) = (each for each in said.splitlines() if "pay-stage-1: not done: " in each)
     assert "HTTP 400 to POST" in line

@@ -18,7 +18,7 @@ _LOOK: Table = {
     "status": ("tidegate.cli.look.status:status", "Show what moves, waits or failed, per kind"),
     "get": (
         "tidegate.cli.look.status:get",
-        "List rollouts, policies, shards, clusters, promotions, brakes",
+        "List rollouts, shards, clusters, promotions, holds and more",
     ),
     "show": (
         "tidegate.cli.look.status:show",

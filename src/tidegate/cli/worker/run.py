@@ -50,9 +50,10 @@ TIMED_OUT = 124
 def run(merged: Merged, once: bool, timeout: str, seed: int, allow_mass_delete: bool) -> None:
     """Observe, decide, record and, where --act allows it, act. Exits 0 on SIGTERM and Ctrl-C.
 
-    With --once, exits 1 if something that is declared cannot be carried out, or if what there is
-    cannot be read, and 124 if --timeout was too short. It waits for the lease of a worker that has
-    ended without giving it back. An --act that matches nothing is an error.
+    With --once, exits 1 if something that is declared cannot be carried out, if an action failed
+    to the end, or if what there is cannot be read, and 124 if --timeout was too short. It waits for
+    the lease of a worker that has ended without giving it back. An --act that matches nothing is an
+    error.
     """
     longest = _parsed(timeout, once)
     settings = merged.settings()
@@ -60,8 +61,8 @@ def run(merged: Merged, once: bool, timeout: str, seed: int, allow_mass_delete: 
     for line in check_patterns(settings, kinds):
         click.echo(f"Warning: {line}", err=True)
     with opened(settings.database, writes=True, creates=True) as store:
-        refused = asyncio.run(_run(store, kinds, settings, allow_mass_delete, once, longest))
-    if once and refused:
+        is_done = asyncio.run(_run(store, kinds, settings, allow_mass_delete, once, longest))
+    if once and not is_done:
         raise click.exceptions.Exit(FAILURE)
 
 
@@ -72,8 +73,8 @@ async def _run(
     allow_mass_delete: bool,
     once: bool,
     longest: Duration | None,
-) -> set[str]:
-    """Run until told to stop; which partitions were refused in the end."""
+) -> bool:
+    """Run until told to stop; whether all that is declared could be carried out in the end."""
     prepare_process()
     asks = gatherer(settings)
     works = replace(worker_settings(settings), shares=not once)
@@ -104,7 +105,7 @@ async def _run(
     if watch.late:
         click.echo(f"--timeout: not done with {named(watch.late)}", err=True)
         raise click.exceptions.Exit(TIMED_OUT)
-    return watch.refused
+    return not (watch.refused or watch.failed)
 
 
 def _parsed(timeout: str, once: bool) -> Duration | None:

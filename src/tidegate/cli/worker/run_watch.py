@@ -41,6 +41,8 @@ class RunWatch:
         self._kinds, self._act, self._once = kinds, worker.act, once
         # Partitions that cannot be carried out as they are declared.
         self.refused: set[str] = set()
+        # Partitions of which the last actions failed.
+        self.failed: set[str] = set()
         # What a timeout of --once found unfinished, and errors that ended the run.
         self.late: list[str] = []
         self.errors: list[Exception] = []
@@ -49,9 +51,7 @@ class RunWatch:
         self._leaders: set[str] = set()
         self._waits: dict[str, Instant] = {}
         self._not_done: dict[str, list[Acted]] = {}
-        self._others = OtherLeaders(
-            store, clock(), worker.holder, partial(click.echo, err=True)
-        )
+        self._others = OtherLeaders(store, clock(), worker.holder, partial(click.echo, err=True))
 
     def follow(
         self, worker: Worker, longest: Duration | None
@@ -106,6 +106,8 @@ class RunWatch:
             click.echo(line, err=True)
         for line in _not_done_lines(self._not_done.pop(partition, [])):
             click.echo(f"{partition}: {line}", err=True)
+        if done.outcomes:
+            (self.failed.add if done.failed else self.failed.discard)(partition)
         rests = one.kind.rests(done)
         (self._quiet.add if rests else self._quiet.discard)(partition)
         if self._once and not rests and (line := _wait_line(done, self._waits.get(partition))):
