@@ -299,6 +299,23 @@ def test_one_may_go_and_two_of_few_may_not() -> None:
     )
 
 
+def test_a_large_cluster_does_not_let_a_small_one_be_emptied() -> None:
+    """The limit is of what is managed there, beside the limit over all clusters."""
+    land = Land("c1", "c2")
+    large = integration("a", managed(shards=60))
+    there = namespace("c2")
+    small = integration("b", managed(where=there, shards=3))
+    land.apply(estate(large, small, integration("c", managed(where=there))))
+    wanted = estate(large, integration("c", managed(where=there)))
+    kept = [each for each in land.plan(wanted) if each.integration == "b"]
+    assert {each.verb for each in kept} == {ObjectAction.KEPT}
+    assert {each.reason for each in kept} == {
+        "3 of 5 at once; at most 1 without --allow-mass-delete"
+    }
+    allowed = verbs(land.plan(wanted, allow_mass_delete=True))
+    assert allowed[f"{BASE}b-0"] is ObjectAction.REMOVE
+
+
 def test_an_emptied_inventory_removes_nothing_even_if_it_is_allowed() -> None:
     """A person who wants it gone takes the integration out."""
     land = Land()

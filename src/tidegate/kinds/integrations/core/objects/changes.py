@@ -1,5 +1,6 @@
 """What becomes of every object, decided: `plan` and `apply` decide as the rounds of `serve` do."""
 
+from collections import Counter
 from collections.abc import Mapping
 from itertools import groupby
 
@@ -17,6 +18,7 @@ from tidegate.kinds.integrations.core.workloads.change import (
 from tidegate.kinds.integrations.core.workloads.changes import ChangeRequest, candidates_of
 from tidegate.kinds.integrations.core.workloads.estate import Estate
 from tidegate.model.reason import Gate
+from tidegate.model.removal import removals_max
 from tidegate.model.verdict import Verdict, all_pass
 
 _BRAKES = frozenset((Gate.HOLD, Gate.FREEZE, Gate.BLOCK, Gate.PIN, Gate.APPROVAL, Gate.HEALTH))
@@ -42,15 +44,25 @@ def changes_of(
     )
     made: list[PlannedChange] = []
     pairs = list(zip(changes, stands, strict=True))
-    for _, some in groupby(pairs, key=lambda pair: pair[0].key[:2]):
+    going = Counter(change.cluster for change, stand in pairs if stand.removes)
+    worlds = {name: _there(shared, one, going[name]) for name, one in seen.items()}
+    for (cluster, _), some in groupby(pairs, key=lambda pair: pair[0].key[:2]):
         mine = list(some)
-        world = with_objects(shared, tuple(stand for _, stand in mine))
+        world = with_objects(worlds.get(cluster, shared), tuple(stand for _, stand in mine))
         options = decide(world, request.now).options
         made += (
             _decided(change, option.verdicts)
             for (change, _), option in zip(mine, options, strict=True)
         )
     return tuple(made)
+
+
+def _there(shared: ObjectWorld, reading: ClusterReading, removing: int) -> ObjectWorld:
+    """The world of one cluster: the limit on removals is kept there, and over all clusters."""
+    if shared.removing > removals_max(shared.managed, shared.removals):
+        return shared
+    managed = sum(each.ours for each in reading.found)
+    return msgspec.structs.replace(shared, managed=managed, removing=removing)
 
 
 def _brakes(request: ChangeRequest) -> Brakes:
