@@ -4,7 +4,9 @@ import asyncio
 from itertools import pairwise
 from typing import Any
 
-from tests.kept import BASE, PARTITION, Kept, play
+import pytest
+
+from tests.kept import BASE, NAMESPACE, PARTITION, Kept, play
 from tests.staged import TIERS, rules
 from tidegate.explain.sentence import sentence
 from tidegate.gates.brakes import Brakes
@@ -12,6 +14,7 @@ from tidegate.journal.facts import Acted, Braked, Lifted, TaskOutcome
 from tidegate.journal.shadow import Shadowed
 from tidegate.kinds.integrations.core.objects.facts import ObjectsSeen
 from tidegate.kinds.integrations.rules import NamespaceRules, NamespaceState
+from tidegate.kinds.rollouts.core.reasons import RolloutReason
 from tidegate.model.errors import OutsideError
 from tidegate.model.reason import Gate
 from tidegate.model.time import SECOND
@@ -227,6 +230,36 @@ def test_another_number_of_shards_ends_the_old_ones_first() -> None:
         names = {name for name in kept.documents() if "gitlab" in name}
         assert names == {f"Deployment/{BASE}gitlab-housekeeping-{at}" for at in range(3)}
         assert kept.decided().view.summary == "Succeeded"
+
+    play(story)
+
+
+@pytest.mark.parametrize("before_s", [0, 600], ids=["under way", "completed"])
+def test_an_image_waits_for_another_number_of_shards_and_starts_nothing_meanwhile(
+    before_s: float,
+) -> None:
+    """What may not be carried out is not decided: its verdict says what comes first."""
+    partition = f"integrations/gitlab-housekeeping@one.{NAMESPACE}"
+
+    async def story(kept: Kept) -> None:
+        kept.git.numbered = 2
+        await begun(kept)
+        await kept.wait(before_s)
+        kept.git.numbered = 3
+        said: set[str] = set()
+        for _ in range(80):
+            await asyncio.sleep(2)
+            view = kept.decided(partition).view
+            for row in view.targets:
+                if row.shut is not None and row.shut.reason is RolloutReason.BusyElsewhere:
+                    said.add(sentence(row.shut))
+                    assert not row.starts
+        assert said == {"resharding 2 to 3 comes first"}
+        # One that is noticed only when it is to be carried out is dropped, once.
+        dropped = [each for each in kept.acted(partition) if "comes first" in each.detail]
+        assert len(dropped) <= len(kept.decided(partition).view.targets)
+        await kept.wait(600)
+        assert kept.decided(partition).view.summary == "Succeeded"
 
     play(story)
 

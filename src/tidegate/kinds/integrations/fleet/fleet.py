@@ -133,6 +133,9 @@ class IntegrationsFleet:
         declared = declared_of(meant, rules, _running(meant, snapshot), others)
         rehearsed = await self._rehearsing.report(meant, rules, declared.last_good)
         declared = with_dry_run(meant, rules, declared)
+        if busy:
+            words = {name: each.words for name, each in busy.items()}
+            declared = msgspec.structs.replace(declared, busy=words)
         reports = tuple(
             _reshaped(unit, busy[unit.name])
             if unit.name in busy

@@ -7,7 +7,7 @@ one and keeps its slot (`HOLDING`), since the fleet feels that update all the sa
 Exactly at the end of its soak a target is done; exactly at its deadline it has given no answer.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
@@ -155,7 +155,20 @@ def _judge(
             return clocks.flight(target.since)
         return clocks.unknown(target.word)
 
-    return judge
+    return _unless_busy(judge, world.busy) if world.busy else judge
+
+
+def _unless_busy(
+    judge: Callable[[Target], Judgement], busy: Mapping[str, str]
+) -> Callable[[Target], Judgement]:
+    """Judge targets that are busy with something else by that: it ends before they start."""
+    said = {name: (verdict(RolloutReason.BusyElsewhere, what),) for name, what in busy.items()}
+
+    def judge_free(target: Target) -> Judgement:
+        own = said.get(target.name)
+        return judge(target) if own is None else (State.HOLDING, own, None)
+
+    return judge_free
 
 
 def _table(

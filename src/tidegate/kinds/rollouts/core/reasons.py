@@ -23,6 +23,9 @@ class RolloutReason(Reason):
         (("status", _N),),
         "it reports a known status",
     )
+    BusyElsewhere = Entry(
+        Gate.PROGRESS, _WAIT, "{what} comes first", (("what", _N),), "{what} ends"
+    )
     Soaking = Entry(
         Gate.PROGRESS, _WAIT, "succeeded, soaking for {soak}", (("soak", _D),), "the soak ends"
     )

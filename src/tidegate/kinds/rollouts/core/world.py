@@ -55,6 +55,8 @@ class RolloutWorld(msgspec.Struct, frozen=True):
     brakes: Brakes | None = None
     # Kept for the brakes only; the labels of a target that is not listed are not known.
     labels: Labels = {}
+    # Targets that are busy with something that comes first, and with what.
+    busy: Mapping[str, str] = {}
 
 
 def build_world(
@@ -68,6 +70,7 @@ def build_world(
     rollout: Rollout | None = None,
     complete: bool = True,
     brakes: Brakes | None = None,
+    busy: Mapping[str, str] | None = None,
 ) -> RolloutWorld:
     """Put a reading into canonical order; what is wrong with it is added to the problems."""
     labels = labels or {}
@@ -87,7 +90,15 @@ def build_world(
     )
     departed = tuple(heard[name] for name in sorted(heard.keys() - where.keys()))
     world = RolloutWorld(
-        strategy, groups, targets, phases, departed, revision, rollout or Rollout(), complete
+        strategy,
+        groups,
+        targets,
+        phases,
+        departed,
+        revision,
+        rollout or Rollout(),
+        complete,
+        busy=busy or {},
     )
     if brakes is None:
         return world

@@ -57,6 +57,8 @@ class RolloutDeclared(Fact, frozen=True, tag="declared", kw_only=True, omit_defa
     pinned_by: str = ""
     # What lifts such a pin, by target; where it is not here: a change of what pins it.
     unpinned_by: dict[str, str] = msgspec.field(default_factory=dict)
+    # Targets that are busy with something that no start may interrupt, and with what.
+    busy: dict[str, str] = msgspec.field(default_factory=dict)
     # Where its rules are written; empty: not known.
     origin: str = ""
     # The person who proposed the revision; empty: not known.

@@ -309,6 +309,7 @@ def world_of(state: RolloutState, brakes: Brakes | None) -> RolloutWorld | None:
         rollout=rollout,
         complete=state.complete,
         brakes=_concerning(_with_pins(brakes, declared, state.brakes), declared, reports),
+        busy=declared.busy,
     )
 
 
