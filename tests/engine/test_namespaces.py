@@ -15,6 +15,7 @@ from tidegate.journal.shadow import Shadowed
 from tidegate.kinds.integrations.core.objects.facts import ObjectsSeen
 from tidegate.kinds.integrations.rules import NamespaceRules, NamespaceState
 from tidegate.kinds.rollouts.core.reasons import RolloutReason
+from tidegate.kinds.rollouts.rules import RolloutRules
 from tidegate.model.errors import OutsideError
 from tidegate.model.reason import Gate
 from tidegate.model.time import SECOND
@@ -260,6 +261,9 @@ def test_an_image_waits_for_another_number_of_shards_and_starts_nothing_meanwhil
         assert len(dropped) <= len(kept.decided(partition).view.targets)
         await kept.wait(600)
         assert kept.decided(partition).view.summary == "Succeeded"
+        beside = RolloutRules().shadow(kept.store.read(partition), lambda *_: {})
+        assert beside is not None
+        assert not beside.differ
 
     play(story)
 
@@ -482,6 +486,9 @@ def test_a_manager_is_shadowed_adopted_and_given_back() -> None:
         assert len(after.decisions) == len(TIERS)
         assert not after.differ
         assert not after.ours_only
+        # Of images there is nothing to compare beside that, while all shards are the manager's.
+        images = kept.store.read(f"integrations/terraform-resources@one.{NAMESPACE}")
+        assert RolloutRules().shadow(images, lambda *_: {}) is None
         # What is changed there and not in Git is no change of ours.
         await kept.edit(DEV, replicas(4), "a-person")
         await kept.wait()

@@ -32,6 +32,7 @@ from tidegate.store.archive_port import Archive
 from tidegate.wiring import open_store
 
 ORGANISATION = "upgrades/prod/o-payments"
+_APPLY = Change(ChangeKind.APPLY, "v2")
 
 
 @pytest.fixture
@@ -125,7 +126,7 @@ def test_shadowing_names_what_another_system_started_against_our_gates(archive: 
     stage = set_up(archive, Tripwire())
     process = Process(stage)
     asyncio.run(process.round(Mode.OBSERVE))
-    theirs = RolloutTask("theirs", "b", Change(ChangeKind.APPLY, "v2"))
+    theirs = RolloutTask("theirs", "b", _APPLY)
     stage.clock.at = Instant(stage.clock.at + 60 * SECOND)
     asyncio.run(stage.fleet.act(PARTITION, theirs))
     stage.clock.at = Instant(stage.clock.at + 60 * SECOND)
@@ -136,6 +137,16 @@ def test_shadowing_names_what_another_system_started_against_our_gates(archive: 
     assert (one.target, one.ours_at) == ("b", None)
     assert "order" in one.why
     assert [each.target for each in found.ours_only] == ["a"]
+
+
+def test_what_ran_before_the_first_look_is_no_decision_of_another_system(archive: Archive) -> None:
+    """Nothing is known of when it was started, or of what our gates would have said."""
+    stage = set_up(archive, Tripwire())
+    asyncio.run(stage.fleet.act(PARTITION, RolloutTask("theirs", "b", _APPLY)))
+    stage.clock.at = Instant(stage.clock.at + 60 * SECOND)
+    asyncio.run(Process(stage).round(Mode.OBSERVE))
+    (found,) = shadow(Journals(archive, rules_of, stage.clock.at)).items
+    assert (found.decisions, found.differ) == (0, ())
 
 
 def test_dates_of_an_organisation_come_from_its_last_survey(archive: Archive) -> None:

@@ -236,9 +236,16 @@ class RolloutRules(Rules[RolloutState, RolloutWorld, RolloutPlan]):
         assert known.declared is not None
         return with_settings(known.declared, settings)
 
-    def shadow(self, entries: Iterable[JournalEntry], _others_then: OthersThen) -> Shadowed:
+    def shadow(self, entries: Iterable[JournalEntry], _others_then: OthersThen) -> Shadowed | None:
         """Every target that the other system started, beside our gates at the moment."""
         return shadow(entries)
+
+    def no_shadow(self) -> str:
+        """Another manager has its targets, and what it does is compared where they are adopted."""
+        return (
+            "`shadow` does not apply to this rollout: another manager has all its targets; for"
+            " integrations, name their namespace: `tidegate shadow integrations/CLUSTER.NAMESPACE`"
+        )
 
     def replay(
         self, entries: Iterable[JournalEntry], _others_then: OthersThen
