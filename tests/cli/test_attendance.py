@@ -2,10 +2,12 @@
 
 import asyncio
 import json
+import os
 from pathlib import Path
 
 import pytest
 
+from tests import command
 from tests.cli.test_setting_brakes import staged, tidegate
 from tests.engine.stage import PARTITION, Process
 from tidegate.app.comparison import ShadowedPartition
@@ -48,6 +50,16 @@ def dead(tmp_path: Path) -> Path:
     """A folder whose worker died two hours ago; its target had an hour to answer."""
     ago(tmp_path, 2 * HOUR)
     return tmp_path
+
+
+def test_status_fits_a_narrow_terminal(dead: Path) -> None:
+    """Of kinds and of workers; what does not fit goes on beneath."""
+    clean = {name: value for name, value in os.environ.items() if name != "CI"}
+    for width in (40, 60, 80):
+        done = command.tidegate("status", cwd=dead, env={**clean, "COLUMNS": str(width)})
+        tables = done.stdout.partition("no worker is running")[0]
+        assert {"KIND", "STOPPED", "WORKER", "ROLLOUTS"} <= set(tables.split())
+        assert max(map(len, tables.splitlines())) <= width
 
 
 def test_a_dead_worker_does_not_make_a_target_fail(dead: Path) -> None:

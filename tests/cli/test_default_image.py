@@ -136,6 +136,18 @@ def test_no_known_default_is_nothing_to_run(how: str, bundle: Bundle, land: Land
     assert images(land) == before
 
 
+def test_what_many_integrations_lack_for_one_cause_is_one_error(bundle: Bundle) -> None:
+    """The cause is not lost behind a line for each of them."""
+    for at in range(12):
+        bundle.place(f"more-{at:02}", "")
+    bundle.saas(OLD, NEW)
+    for command in (("plan",), ("apply", "--yes"), ("verify",)):
+        told = [x for x in bundle.run(*command).stderr.splitlines() if x.startswith("Error: ")]
+        (line,) = (each for each in told if "no default image in production" in each)
+        assert "integrations/follower.yml:4, " in line
+        assert " and 11 more: no default image" in line
+
+
 @pytest.mark.parametrize("how", BROKEN)
 def test_a_shard_whose_image_is_not_known_is_counted_and_listed(how: str, bundle: Bundle) -> None:
     """It runs: to leave it out would say that all is as promised."""

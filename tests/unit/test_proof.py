@@ -116,3 +116,12 @@ def test_a_pod_that_ended_for_good_says_so() -> None:
     assert pod_of({"status": {"phase": "Failed"}}).over
     assert not pod_of({"status": {"phase": "Running"}}).over
     assert not pod_of({}).over
+
+
+def test_a_shard_that_is_turned_off_names_the_line() -> None:
+    """It has a workload and no pods, which is what is declared."""
+    off = Override(shard="one", disabled=True, where="integrations/a.yml:9")
+    (place,) = estate(integration("a", managed(accounts=True, overrides=(off,)))).places
+    rows = {unit.name: row_of(place, unit, "Deployment", {}, {}, {}) for unit in place.units}
+    assert (rows["a/one"].disabled_by, rows["a/one"].of) == ("integrations/a.yml:9", 0)
+    assert (rows["a/two"].disabled_by, rows["a/two"].of) == ("", 1)

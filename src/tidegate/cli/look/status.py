@@ -45,13 +45,13 @@ def status(place: AnswerPlace, then: str, watch: bool, output: str, color: str) 
             report = answers.status()
             tell_past(then, report.at, report.unknown)
             if output == "table":
-                for line in status_lines(report):
+                for line in status_lines(report, terminal_width()):
                     say(line, wants_colour(color))
             else:
                 emit(report, output)
 
 
-def status_lines(report: StatusReport) -> list[str]:
+def status_lines(report: StatusReport, width: int | None = None) -> list[str]:
     """The kinds as a table, and what needs a person."""
     rows = [
         (kind, *(str(counts.get(word, 0)) for word in _STATUS_WORDS))
@@ -65,9 +65,9 @@ def status_lines(report: StatusReport) -> list[str]:
     ]
     now = parse_instant(report.at)
     table = [*worker_rows(report.workers, now), *standby_rows(report.standbys, now)]
-    workers = layout(WORKER_HEAD, table) if table else []
+    workers = layout(WORKER_HEAD, table, width) if table else []
     return [
-        *layout(head, rows),
+        *layout(head, rows, width),
         *([""] if workers else []),
         *workers,
         *trouble_lines(report.workers, now),

@@ -69,6 +69,8 @@ class ShardReport(Part, frozen=True, kw_only=True):
     behind: int | None
     behind_since: str | None
     note: str | None
+    # Where it is turned off; None: it is to run.
+    disabled_by: str | None = None
 
 
 class ShardList(Document, frozen=True, kw_only=True):
@@ -251,6 +253,7 @@ def shard_part(row: ShardRow) -> ShardReport:
         behind=row.behind,
         behind_since=_text(row.behind_since),
         note=row.note or None,
+        disabled_by=row.disabled_by or None,
     )
 
 

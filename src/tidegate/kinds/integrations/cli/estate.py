@@ -144,13 +144,15 @@ class EstateQuery:
 
     def tell_problems(self, follows: str = "what depends on it is not known") -> None:
         """Print what is wrong with the bundle, and what follows from it."""
-        problems = self.view.problems
+        problems = list(cause_lines(self.view.problems))
         for line in problems[:PROBLEMS_SHOWN]:
             click.echo(f"Error: {line}", err=True)
         if problems:
             more = len(problems) - PROBLEMS_SHOWN
             rest = f"and {more} more; " if more > 0 else ""
-            click.echo(f"{rest}{follows}; `tidegate validate` shows every problem", err=True)
+            click.echo(
+                f"{rest}{follows}; `tidegate validate` shows every problem of its files", err=True
+            )
 
     @asynccontextmanager
     async def clusters(self) -> "AsyncIterator[FindCluster]":

@@ -40,14 +40,20 @@ def shard_lines(shards: ShardList, now: Instant) -> Iterator[str]:
             ("ready", f"{_ready(each)} of {each.of}"),
             ("last run", _ended(each.last_run)),
             ("behind", _behind(each, now)),
-            ("note", each.note or "-"),
+            ("note", _note(each) or "-"),
         )
         yield f"shard/{each.shard}"
         yield from (f"  {name:10} {value}" for name, value in facts)
 
 
+def _note(shard: ShardReport) -> str:
+    """Why it does not run what it wants, or runs nothing."""
+    off = f"disabled by {shard.disabled_by}" if shard.disabled_by else ""
+    return ", ".join(filter(None, (shard.note, off)))
+
+
 def _cells(shard: ShardReport, now: Instant) -> tuple[str, ...]:
-    note = shard.note or (f"pinned by {shard.pinned_by}" if shard.pinned_by else "")
+    note = _note(shard) or (f"pinned by {shard.pinned_by}" if shard.pinned_by else "")
     return (
         shard.shard,
         shard.environment,

@@ -46,6 +46,8 @@ class ShardRow(msgspec.Struct, frozen=True, kw_only=True):
     since: Instant | None = None
     # Where an image of its own is written.
     pinned_by: str = ""
+    # Where it is turned off.
+    disabled_by: str = ""
     # None: not known, for its cluster cannot be read.
     ready: int | None = 0
     of: int = 0
@@ -108,6 +110,7 @@ def row_of(
         digest=_digest(found, its),
         since=min((pod.started_at for pod in its if pod.started_at is not None), default=None),
         pinned_by=unit.pinned_by,
+        disabled_by=unit.stopped_by,
         ready=sum(pod.ready for pod in its),
         of=0 if unit.stopped or kind == "CronJob" else len(unit.shards),
         last_run=_worst(runs[pod.uid] for pod in its if pod.uid in runs),

@@ -87,6 +87,12 @@ class Unit(msgspec.Struct, frozen=True):
         override = self.shards[0].override
         return override is not None and override.disabled
 
+    @property
+    def stopped_by(self) -> str:
+        """Where it is written that it runs nothing; empty: it is to run."""
+        override = self.shards[0].override
+        return override.where if override is not None and override.disabled else ""
+
 
 class ManagedPlace(msgspec.Struct, frozen=True, kw_only=True):
     """One integration in one namespace."""
