@@ -409,3 +409,14 @@ def test_a_server_that_is_not_there_is_no_bug(tmp_path: Path) -> None:
     assert "bug" not in done.stderr
     assert "secret" not in done.stderr
     assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_narrow_terminal_cuts_no_column_away(folder: Path) -> None:
+    """At 60 columns, what happened is on a line below who did it, and is not an ellipsis."""
+    wide = tidegate("show", cwd=folder).stdout.splitlines()
+    done = command.tidegate("journal", "show", cwd=folder, env={**clean(), "COLUMNS": "60"})
+    lines = done.stdout.splitlines()
+    assert max(map(len, lines)) <= 60
+    assert len(lines) == 2 * len(wide)
+    assert "hold outage set: database down" in done.stdout
+    assert all(line.startswith("    ") for line in lines[1::2])

@@ -30,9 +30,13 @@ def layout(
     Columns that do not fit go on beneath, on a line of the same row: none is lost.
     """
     sizes = [max(len(row[column]) for row in (head, *rows)) for column in range(len(head))]
+    return placed([head, *rows] if headed else rows, sizes, width)
+
+
+def placed(rows: Sequence[Row], sizes: Sequence[int], width: int | None = None) -> list[str]:
+    """The lines of rows whose columns have these sizes, as `layout` places them."""
     decks = _decks(sizes, width)
-    table = [head, *rows] if headed else rows
-    return [line for row in table for line in _row_lines(row, sizes, decks, width)]
+    return [line for row in rows for line in _row_lines(row, sizes, decks, width)]
 
 
 def _decks(sizes: Sequence[int], width: int | None) -> list[range]:

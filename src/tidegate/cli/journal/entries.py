@@ -1,4 +1,4 @@
-"""Entries on stdout as they come: a table whose columns keep their places, or items of a list."""
+"""Entries on stdout as they are read: a table whose columns keep their places, or items."""
 
 import sys
 from collections.abc import Iterable
@@ -8,11 +8,12 @@ import click
 
 from tidegate.app.journal.entries import EntryRow
 from tidegate.cli.output import FORMATS, emit_item, terminal_width
+from tidegate.explain.table import Row, placed
+from tidegate.model.time import format_second, parse_instant
 
 __all__ = ("FORMATS", "EntryPrinter")
 
 _HEAD = ("AT", "PARTITION", "SEQ", "ACTOR", "KIND", "TARGET", "WHAT")
-_SECONDS = len("2026-01-31T12:00:00")
 # Rows that are laid out together; later ones only ever widen a column.
 _CHUNK = 500
 
@@ -22,8 +23,8 @@ class EntryPrinter:
 
     def __init__(self, output: str) -> None:
         self._output = output
-        self._sizes = [len(cell) for cell in _HEAD[:-1]]
-        self._head = [_HEAD] if output == "table" else []
+        self._sizes = [len(cell) for cell in _HEAD]
+        self._head: list[Row] = [_HEAD] if output == "table" else []
         self._width = terminal_width()
 
     def write(self, rows: Iterable[EntryRow]) -> None:
@@ -37,14 +38,11 @@ class EntryPrinter:
             lines, self._head = [*self._head, *chunk], []
             for at, size in enumerate(self._sizes):
                 self._sizes[at] = max(size, *(len(line[at]) for line in lines))
-            for line in lines:
-                click.echo(self._line(line))
+            self._place(lines)
 
-    def _line(self, cells: tuple[str, ...]) -> str:
-        padded = (cell.ljust(size) for cell, size in zip(cells, self._sizes, strict=False))
-        line = "  ".join((*padded, cells[-1])).rstrip()
-        cut = self._width is not None and len(line) > self._width
-        return line[: (self._width or 1) - 1] + "…" if cut else line
+    def _place(self, rows: list[Row]) -> None:
+        for line in placed(rows, self._sizes, self._width):
+            click.echo(line)
 
     def flush(self) -> None:
         """What was written is seen now."""
@@ -52,11 +50,10 @@ class EntryPrinter:
 
     def close(self) -> None:
         """A table without rows has its head all the same."""
-        for head in self._head:
-            click.echo(self._line(head))
+        self._place(self._head)
 
 
-def _cells(row: EntryRow) -> tuple[str, ...]:
-    # People compare seconds; data has every nanosecond, behind these.
-    moment = f"{row.at[:_SECONDS]}Z"
-    return (moment, row.partition, str(row.seq), row.actor, row.kind, row.target or "-", row.what)
+def _cells(row: EntryRow) -> Row:
+    # People compare seconds; data has every nanosecond.
+    at = format_second(parse_instant(row.at))
+    return (at, row.partition, str(row.seq), row.actor, row.kind, row.target or "-", row.what)

@@ -15,7 +15,7 @@ from tidegate.cli.render.worker_text import tell_trouble
 from tidegate.cli.setting_options import color_option, settings_options
 from tidegate.cli.shape import Command, LazyGroup
 from tidegate.explain.table import layout
-from tidegate.model.time import format_age, in_seconds, parse_instant
+from tidegate.model.time import format_age, format_second, in_seconds, parse_instant
 from tidegate.settings.settings import Merged
 from tidegate.wiring import clock
 
@@ -277,7 +277,10 @@ def show(name: str, merged: Merged, then: str, output: str) -> None:
         lines += [*layout(GROUP_HEAD, group_rows(details.groups), width), ""]
     rows = target_rows(details.targets, parse_instant(details.at), details.worker)
     lines += [*layout(TARGET_HEAD, rows, width), ""]
-    rows = [(str(e.seq), e.at, e.by, e.what, e.target or "-", e.line) for e in details.history]
+    rows = [
+        (str(e.seq), format_second(parse_instant(e.at)), e.by, e.what, e.target or "-", e.line)
+        for e in details.history
+    ]
     lines += layout(("SEQ", "AT", "BY", "FACT", "TARGET", "WHAT"), rows, width)
     for line in lines:
         say(line, colour)
