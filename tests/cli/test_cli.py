@@ -7,10 +7,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import click
 import pytest
 
 from tests import command
 from tests.patience import PATIENCE_S
+from tidegate.cli.main import cli
+from tidegate.cli.shape import context_below
 
 ROOT = Path(__file__).parents[2]
 STATE = ROOT / "examples" / "state.yaml"
@@ -160,6 +163,9 @@ def test_help_imports_nothing_heavy() -> None:
     "args, words",
     [
         (["wy"], 'did you mean "why"?'),
+        (["explain", "prod-eu-1"], 'no command "explain"; did you mean "why"?'),
+        (["delete", "hold", "inc-42"], 'no command "delete"; did you mean "hold remove"?'),
+        (["help", "rollback"], 'no topic or command "rollback"; did you mean "abort"?'),
         (["why", "nowhere.yaml"], "nowhere.yaml: no such file"),
         (["why", "examples"], "a directory"),
         (["why", str(STATE), "prod-eu-9"], "did you mean"),
@@ -174,6 +180,18 @@ def test_mistakes_exit_2_and_say_what_to_write(args: list[str], words: str) -> N
     assert done.returncode == 2
     assert words in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_words_of_other_tools_are_answered_with_commands_that_exist() -> None:
+    """A word that is used elsewhere is no command here, and what is offered for it is one."""
+    context = click.Context(cli)
+    for word, ours in cli.elsewhere.items():
+        assert cli.get_command(context, word) is None, word
+        found = context
+        for each in ours.split():
+            below = context_below(found, each)
+            assert below is not None, ours
+            found = below
 
 
 def test_problems_of_a_file_carry_their_line(tmp_path: Path) -> None:

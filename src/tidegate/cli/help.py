@@ -301,7 +301,8 @@ def _command_help(ctx: click.Context, words: Sequence[str]) -> str:
 
 def _unknown(context: click.Context, word: str) -> str:
     """What there is in place of an unknown topic or command."""
-    if context.parent is None and (topic := nearest_name(word, TOPICS)):
+    known = isinstance(context.command, LazyGroup) and word in context.command.elsewhere
+    if context.parent is None and not known and (topic := nearest_name(word, TOPICS)):
         return f'no topic or command "{word}"; did you mean "{topic}"?'
     if isinstance(context.command, LazyGroup):
         return f'no topic or command "{word}"; {context.command.suggestion(context, word)}'

@@ -168,6 +168,26 @@ SECTIONS: dict[str, Table] = {
     "Tools": _TOOLS,
 }
 
+# What other tools of the field call it. By spelling alone, "delete" is nearest to `release`.
+_ELSEWHERE = {
+    "cancel": "abort",
+    "continue": "resume",
+    "delete": "hold remove",
+    "describe": "show",
+    "explain": "why",
+    "forecast": "when",
+    "history": "changes",
+    "list": "get",
+    "ls": "get",
+    "remove": "hold remove",
+    "rollback": "abort",
+    "rollout": "get rollouts",
+    "start": "run",
+    "stop": "hold add",
+    "unfreeze": "freeze remove",
+    "unhold": "hold remove",
+}
+
 _DECLARE: Table = {
     "policy": (
         "tidegate.kinds.upgrades.cli.owners.policy:policy",
@@ -263,6 +283,7 @@ def upgrades() -> None:
         for name in _joined(_UPGRADE_SECTIONS)
         if name not in _joined(SECTIONS)
     },
+    elsewhere=_ELSEWHERE,
     examples="""
     tidegate why examples/state.yaml prod-eu-1   why a target waits
     tidegate simulate examples/rollout.yaml      a whole rollout in virtual time

@@ -106,7 +106,8 @@ class LazyGroup(click.Group):
     """A group that knows its commands by name and one line, and loads one when it is called.
 
     `sections` groups the names under headings. `aliases` are former spellings: they work, but are
-    not listed; each maps to the words that replace it.
+    not listed; each maps to the words that replace it. `elsewhere` are the words of other tools:
+    they do not work, and are answered with ours.
     """
 
     def __init__(
@@ -115,6 +116,7 @@ class LazyGroup(click.Group):
         commands_by_name: Table,
         sections: Mapping[str, Iterable[str]] | None = None,
         aliases: Mapping[str, tuple[str, ...]] | None = None,
+        elsewhere: Mapping[str, str] | None = None,
         examples: str = "",
         **kwargs: Any,
     ) -> None:
@@ -124,6 +126,7 @@ class LazyGroup(click.Group):
             for title, names in (sections or {"Commands": commands_by_name}).items()
         }
         self.aliases = dict(aliases or {})
+        self.elsewhere = dict(elsewhere or {})
         self.examples = examples
         super().__init__(*args, **kwargs)
 
@@ -155,7 +158,9 @@ class LazyGroup(click.Group):
         return super().resolve_command(ctx, args)
 
     def suggestion(self, ctx: click.Context, name: str) -> str:
-        """What to type instead of an unknown name: the nearest command, or all there are."""
+        """What to type instead of an unknown name: what means it here, the nearest, or a list."""
+        if name in self.elsewhere:
+            return f'did you mean "{self.elsewhere[name]}"?'
         close = nearest_name(name, [*self._lazy, *self.aliases])
         if close:
             return f'did you mean "{" ".join(self.aliases.get(close, (close,)))}"?'
