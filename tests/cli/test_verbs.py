@@ -424,3 +424,16 @@ def test_a_brake_decides_again_only_what_it_may_cover(
         assert touches(none, held(next(iter(names))), *where)
         assert not touches(none, held("another"), *where)
         assert plan(held("another")) == plan(none)
+
+
+@pytest.mark.parametrize("verb", ["show", "pause"])
+@pytest.mark.parametrize("kind", SUBJECTS)
+def test_a_target_in_place_of_a_rollout_is_answered_with_its_rollout(
+    kind: str, verb: str, journals: dict[str, bytes], tmp_path: Path
+) -> None:
+    """Of every kind: where a verb is about a whole rollout, the answer says what to use instead."""
+    subject, database = SUBJECTS[kind], tmp_path / "journal.db"
+    database.write_bytes(journals[kind])
+    code, said = run([verb, subject.target], database)
+    assert code == 2
+    assert f"it is a target of {subject.partition}; `tidegate why {subject.target}`" in said

@@ -114,7 +114,7 @@ _RULES = (
         _BACK,
     ),
     PhaseRule(
-        (Verb.RETRY,),
+        (Verb.RETRY, Verb.RETRY_FAILED),
         _untried,
         "has not begun: nothing of it was tried",
         "`tidegate why {name}` says what it waits for",
@@ -123,7 +123,7 @@ _RULES = (
         (Verb.RETRY_FAILED,),
         _unfailed,
         "{phase}, and nothing of it failed",
-        "`tidegate retry {name}` begins again with what is done",
+        "`tidegate retry {name}` begins it again, with the targets that are done",
     ),
     PhaseRule(
         (Verb.APPROVE,),

@@ -1,9 +1,10 @@
 """What a kind adds to logs and metrics; every kind has the shared lines and metrics anyway."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from tidegate.engine.round import RoundResult
 from tidegate.journal.fact import Fact
+from tidegate.journal.facts import Mode
 from tidegate.telemetry.log import Record
 
 
@@ -16,9 +17,9 @@ class KindTelemetry:
         if record is None or not result.is_new or not record.is_news:
             return ""
         counts = result.count()
-        tasks = ", ".join(task.name for task in record.tasks) or "nothing"
+        doing = deed(result.mode, (task.name for task in record.tasks))
         waits = sum(counts.waits.values())
-        return f"{result.partition}: {counts.summary}: {result.mode.value} {tasks}; {waits} wait"
+        return f"{result.partition}: {counts.summary}: {doing}; {waits} wait"
 
     def records(self, result: RoundResult) -> Iterator[Record]:  # noqa: ARG002
         """The log lines of a round: one for every target whose decision changed."""
@@ -39,3 +40,11 @@ class KindTelemetry:
     def text(self) -> bytes:
         """Metrics of the kind's own, for a scrape."""
         return b""
+
+
+def deed(mode: Mode, names: Iterable[str]) -> str:
+    """What a round does, or would do if it might act, with the targets of these names."""
+    targets = ", ".join(names)
+    if not targets:
+        return "nothing to do"
+    return f"{'acts' if mode is Mode.ACT else 'would act'} on {targets}"

@@ -16,7 +16,7 @@ from tidegate.access.roles import Caller
 from tidegate.app.access.sight import mentions
 from tidegate.app.partitions.decision import Decision, LimitedDecision
 from tidegate.app.partitions.kept_states import KeptDecision, KeptStates
-from tidegate.app.partitions.lookup import called, ease
+from tidegate.app.partitions.lookup import called, ease, instead_of_rollout, targets_called
 from tidegate.app.partitions.stop import stopped_by
 from tidegate.app.workers import (
     Attendance,
@@ -33,8 +33,9 @@ from tidegate.journal.chain import Break
 from tidegate.journal.fact import Fact
 from tidegate.journal.keys import target_of as target_of_key
 from tidegate.journal.lease import KeptLease
+from tidegate.model.counted import counted
 from tidegate.model.errors import NotFoundError, OutsideError
-from tidegate.model.problem import nearest, nearest_or_all
+from tidegate.model.problem import nearest
 from tidegate.model.target import bare
 from tidegate.model.time import Instant
 from tidegate.store.port import BrokenChainError, Store
@@ -349,8 +350,7 @@ class Journals:
             if found is not None:
                 return found
         self._refuse_unseen(wanted)
-        known = [each.partition for each in self.all()]
-        raise NotFoundError("rollout", wanted, nearest_or_all(wanted, known, "none yet"))
+        raise NotFoundError("rollout", wanted, instead_of_rollout(wanted, list(self.all())))
 
     def find_target(self, name: str) -> tuple[Decision, str | None, tuple[str, ...]]:
         """The partition of this name, or the one a target of this name is in, and the target.
@@ -365,19 +365,15 @@ class Journals:
         self._refuse_unseen(name.removeprefix("rollout/"))
         wanted = bare(name)
         every = [(each, each.view) for each in self.all()]
-        mine = [
-            (one, view, row)
-            for one, view in every
-            for row in view.targets
-            if row.name in (wanted, name.removeprefix(f"{one.rules.target_noun}/"))
-        ]
+        mine = [(one, view, row) for one, view in every for row in targets_called(one, name)]
         mine.sort(key=lambda found: ease(found[1], found[2]))
         if mine:
             others = tuple(one.partition for one, *_ in mine[1:])
             return mine[0][0], mine[0][2].name, others
         names = {target.name for _, view in every for target in view.targets}
         names |= {one.partition for one, _ in every}
-        hint = nearest(wanted, names) or f"`tidegate get rollouts` lists {len(every)} rollouts"
+        listed = f"`tidegate get rollouts` lists {counted(len(every), 'rollout')}"
+        hint = nearest(wanted, names) or listed
         lost = self.unseen
         if lost:  # it may be a target of one of these
             hint = next(trouble_lines(lost, self.now))

@@ -1,7 +1,12 @@
 """Which partition and which target a name means, with or without its kind; the worst first."""
 
+from collections.abc import Iterable, Iterator
+
+from tidegate.app.partitions.decision import Decision
 from tidegate.explain.view import PartitionView, TargetRow
+from tidegate.model.problem import nearest_or_all
 from tidegate.model.reason import Outcome
+from tidegate.model.target import bare
 
 
 def target_of(view: PartitionView, name: str) -> TargetRow | None:
@@ -17,6 +22,21 @@ def called(names: list[str], name: str) -> list[str]:
     # What runs in one place only needs no place in its name.
     placed = [one for one in names if one.partition("/")[2].startswith(f"{name}@")]
     return placed if len(placed) == 1 else []
+
+
+def targets_called(one: Decision, name: str) -> Iterator[TargetRow]:
+    """The targets of a partition that a name means, with or without their noun."""
+    names = (bare(name), name.removeprefix(f"{one.rules.target_noun}/"))
+    return (row for row in one.view.targets if row.name in names)
+
+
+def instead_of_rollout(name: str, every: Iterable[Decision]) -> str:
+    """What to use in place of a name that no rollout has: it may be that of a target."""
+    known = list(every)
+    home = next((one.partition for one in known if any(targets_called(one, name))), "")
+    if home:
+        return f"it is a target of {home}; `tidegate why {name}` explains it"
+    return nearest_or_all(name, [one.partition for one in known], "none yet")
 
 
 def ease(view: PartitionView, row: TargetRow) -> tuple[int, bool]:

@@ -6,7 +6,7 @@ from tidegate.engine.round import RoundResult
 from tidegate.kinds.rollouts.core.journal.facts import Decided
 from tidegate.kinds.rollouts.telemetry.decisions import decision_records
 from tidegate.model.time import format_age
-from tidegate.telemetry.kind import KindTelemetry
+from tidegate.telemetry.kind import KindTelemetry, deed
 from tidegate.telemetry.log import Record
 
 
@@ -23,9 +23,8 @@ class RolloutTelemetry(KindTelemetry):
         left = ""
         if result.recheck_at is not None:
             left = f", look again in {format_age(result.recheck_at - decided.now)}"
-        tasks = ", ".join(task.target for task in decided.tasks) or "nothing"
-        verb = decided.mode.value
-        return f"{result.partition}: {decided.summary.value}: {verb} {tasks}{left}"
+        doing = deed(decided.mode, (task.target for task in decided.tasks))
+        return f"{result.partition}: {decided.summary.value}: {doing}{left}"
 
     def records(self, result: RoundResult) -> Iterator[Record]:
         """What became true of the rollout, then target by target."""
