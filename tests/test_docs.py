@@ -180,6 +180,23 @@ def test_pages_named_by_code_exist() -> None:
     assert not gone
 
 
+def test_modules_named_by_code_exist() -> None:
+    """A docstring or a comment that names a module leads to one."""
+    code = [
+        path
+        for folder in ("src", "tests", "examples", "bench", "dev")
+        for path in (ROOT / folder).rglob("*.py")
+    ]
+    known = {f"/{path.relative_to(ROOT)}" for path in code}
+    gone = [
+        f"{path.relative_to(ROOT)}: {name}"
+        for path in code
+        for name in re.findall(r"`([\w/]+\.py)`", path.read_text(encoding="utf-8"))
+        if not any(each.endswith(f"/{name}") for each in known)
+    ]
+    assert not gone
+
+
 def test_the_index_leads_to_every_page() -> None:
     """One page lists all others; a page that is not there cannot be found.
 

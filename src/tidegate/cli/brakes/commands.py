@@ -1,4 +1,4 @@
-"""`hold`, `freeze`, `block`: brakes set and lifted, with owner and reason; `pin` is in `pins.py`.
+"""`hold`, `freeze`, `block`: brakes set and lifted, with owner and reason.
 
 Each shows what it covers before it is recorded. The worker that leads a rollout applies it within a
 second, and reads it again right before every change.

@@ -21,7 +21,7 @@ class Override(msgspec.Struct, frozen=True, kw_only=True):
     # How many sub-shards it is split into; None: it is not.
     sub_shards: int | None = None
     where: str = ""
-    # What is noted beside its image, as `pinning.py` reads it; empty: nothing.
+    # What is noted beside its image, as `review/notes.py` reads it; empty: nothing.
     note: str = ""
 
 

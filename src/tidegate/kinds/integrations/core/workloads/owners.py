@@ -1,8 +1,8 @@
 """Who would own the same keys for a while, if everything were applied as it is declared.
 
-Workloads of one integration in a namespace share its keys, as their SHARD_KEY and SHARDS say
-(`reshaping.py`). While they are split another way, or run as another kind, an old one and a new one
-would own one key, so the old ones have to end first. That is not done here, only seen.
+Workloads of one integration in a namespace share its keys, by SHARD_KEY and SHARDS. While they are
+split another way, or run as another kind, an old one and a new one would own one key, so the old
+ones have to end first. This module only detects it.
 """
 
 from collections import defaultdict

@@ -1,7 +1,7 @@
 """One request to OpenShift Cluster Manager with all its tries; all of it is bounded and counted.
 
-What becomes of a lost answer is in `json_asking.py`. Asked to stay away (429 with Retry-After),
-all do.
+How a lost answer is handled is in `net/json_request.py`. After a 429 with Retry-After, every
+request waits.
 """
 
 import asyncio
