@@ -45,10 +45,12 @@ def _about(command: Any) -> Any:
     with_about = click.option(
         "--version", default="", help="At a gate over upgrades: which version, if several wait."
     )(with_about)
-    with_about = click.option("--gate", "gates", multiple=True, help="An approval gate.")(
+    with_about = click.option(
+        "--gate", "gates", multiple=True, help="The approval gate; repeatable."
+    )(with_about)
+    return click.option("--group", "groups", multiple=True, help="The group; repeatable.")(
         with_about
     )
-    return click.option("--group", "groups", multiple=True, help="A group; repeatable.")(with_about)
 
 
 @click.command(
@@ -62,7 +64,9 @@ def _about(command: Any) -> Any:
 )
 @click.argument("name")
 @_about
-@click.option("--standing", is_flag=True, help="For every revision to come, not only this one.")
+@click.option(
+    "--standing", is_flag=True, help="Approve every later revision too, not only this one."
+)
 @click.option("--expires", metavar="WHEN", help="Of an answer at a gate: 2h, 3d, or a time.")
 @settings_options("hub", "policies")
 @_options

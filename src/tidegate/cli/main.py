@@ -103,7 +103,7 @@ _MERGE_REQUESTS: Table = {
     ),
     "promotions": (
         "tidegate.kinds.promotions.cli.pipelines:promotions",
-        "Report on versions in pipelines, find suspects, lift",
+        "Report deployments, find bad commits, lift quarantines",
     ),
     "pending": (
         "tidegate.kinds.promotions.cli.pending:pending",
@@ -126,12 +126,15 @@ _MERGE_REQUESTS: Table = {
 _RUN: Table = {
     "run": ("tidegate.cli.worker.run:run", "Observe, decide and record; act where --act allows it"),
     "serve": ("tidegate.cli.worker.serve:serve", "`run` plus an HTTP API, probes and metrics"),
-    "login": ("tidegate.cli.access.login:login", "Ask a service instead of a journal"),
-    "logout": ("tidegate.cli.access.login:logout", "Forget a login at a service"),
-    "context": ("tidegate.cli.access.login:context", "Choose which service commands ask"),
+    "login": (
+        "tidegate.cli.access.login:login",
+        "Log in to a service, to ask it instead of a journal",
+    ),
+    "logout": ("tidegate.cli.access.login:logout", "Delete a login at a service"),
+    "context": ("tidegate.cli.access.login:context", "Choose the service that commands ask"),
     "auth": ("tidegate.cli.access.permission:auth", "Ask a service what you may do"),
     "token": ("tidegate.cli.access.tokens:token", "Create, list and revoke API tokens"),
-    "session": ("tidegate.cli.access.sessions:session", "List and end sessions of browsers"),
+    "session": ("tidegate.cli.access.sessions:session", "List and end browser sessions"),
     "config": ("tidegate.cli.config:config", "Show the settings and where each comes from"),
     "journal": ("tidegate.cli.journal:journal", "Show, verify, export and compact the journal"),
     "replay": ("tidegate.cli.look.replay:replay", "Repeat recorded decisions with today's rules"),

@@ -8,14 +8,14 @@ PROMOTIONS = (
         flag="--source",
         form=SettingForm.TEXT,
         default="",
-        help="Where the artifact's repository is, if not where it says: an address or a clone.",
+        help="The repository of the artifact, an address or a clone, instead of the declared one.",
     ),
     Setting(
         name="schemasSource",
         flag="--schemas-source",
         form=SettingForm.TEXT,
         default="",
-        help="The same of the schemas' repository.",
+        help="The repository of the schemas, an address or a clone, instead of the declared one.",
     ),
     Setting(
         name="promotionState",

@@ -59,7 +59,7 @@ _ALL = (
         flag="--hold-file",
         form=SettingForm.PATHS,
         default=(),
-        help="Files that hold once they are there; an empty one holds everything.",
+        help="Files that hold while they exist; an empty one holds everything.",
     ),
     Setting(
         name="prometheus",
@@ -104,7 +104,7 @@ _ALL = (
         form=SettingForm.CHOICE,
         choices=("debug", "info", "warning", "error"),
         default="info",
-        help="The least that `serve` and `apply` log.",
+        help="The lowest level that `serve` and `apply` log.",
     ),
     Setting(
         name="limits.actions",
@@ -194,14 +194,14 @@ _NOTIFY = (
         form=SettingForm.TEXTS,
         choices=tuple(each.value for each in NoticeKind),
         default=tuple(each.value for each in NoticeKind),
-        help="Of what.",
+        help="The events to send notices of.",
     ),
     Setting(
         name="notify.template",
         flag="--notify-template",
         form=SettingForm.TEMPLATE,
         default="${rollout} ${revision} ${what}: ${why}",
-        help="In which words.",
+        help="The text of a notice.",
     ),
     Setting(
         name="notify.time",
@@ -209,7 +209,7 @@ _NOTIFY = (
         form=SettingForm.DURATION,
         default="10s",
         least="1ms",
-        help="How long one try may take.",
+        help="How long one attempt to send a notice may take.",
     ),
     Setting(
         name="notify.queue",
@@ -217,7 +217,7 @@ _NOTIFY = (
         form=SettingForm.WHOLE,
         default=100,
         least="1",
-        help="How many may wait; beyond that, the oldest is dropped.",
+        help="How many notices may wait; beyond that, the oldest is dropped.",
     ),
 )
 
@@ -227,7 +227,7 @@ _INTEGRATIONS = (
         flag="--bundle",
         form=SettingForm.PATH,
         default=".",
-        help="The directory of the bundle, where no DIR is named.",
+        help="The directory of the bundle, if no DIR is given.",
     ),
     Setting(
         name="revision",
@@ -241,7 +241,7 @@ _INTEGRATIONS = (
         flag="--kubeconfig",
         form=SettingForm.TEXT,
         default="",
-        help="Instead of KUBECONFIG; several files as there.",
+        help="The kubeconfig, instead of KUBECONFIG; several files, as there.",
     ),
     Setting(
         name="hub",
@@ -262,7 +262,7 @@ _INTEGRATIONS = (
         flag="--context-of",
         form=SettingForm.TEXTS,
         default=(),
-        help="CLUSTER=CONTEXT, where the context has another name than the cluster.",
+        help="CLUSTER=CONTEXT, if the context is not called like the cluster.",
     ),
     Setting(
         name="image",
@@ -276,14 +276,14 @@ _INTEGRATIONS = (
         flag="--parameter",
         form=SettingForm.TEXTS,
         default=(),
-        help="NAME=VALUE, over what environments say.",
+        help="NAME=VALUE: overrides a parameter of the environments.",
     ),
     Setting(
         name="overlay",
         flag="--overlay",
         form=SettingForm.PATH,
         default="",
-        help="A patch of the site's own, laid over every workload.",
+        help="A patch of your site that is applied to every workload.",
     ),
     Setting(
         name="pods",
@@ -291,7 +291,7 @@ _INTEGRATIONS = (
         form=SettingForm.CHOICE,
         choices=("proxy", "direct"),
         default="proxy",
-        help="How pods are asked: through the API server, or at their addresses, from inside.",
+        help="How to reach pods: through the API server, or at their addresses, from inside.",
     ),
     Setting(
         name="runs.through",

@@ -30,7 +30,7 @@ UPGRADES = (
         flag="--token-url",
         form=SettingForm.TEXT,
         default="",
-        help="Where that token is exchanged for others; without it, it is used as it is.",
+        help="The address that exchanges that token for others; without it, it is sent as it is.",
     ),
     Setting(
         name="ocm.token",

@@ -43,11 +43,11 @@ if TYPE_CHECKING:
 @click.option("--token", "asks", is_flag=True, help="Ask for a token of the service.")
 @click.option("--device", is_flag=True, help="Log in with a browser on another machine.")
 @click.option("--no-browser", is_flag=True, help="Print the address, and open no browser.")
-@click.option("--name", help="What to call it; the host, if left out.")
+@click.option("--name", help="The name of the login; default: the host.")
 @click.option(
     "--ca-file",
     type=click.Path(exists=True, dir_okay=False, resolve_path=True),
-    help="Authorities that signed its certificate; kept with the login.",
+    help="The certificate authorities to trust for it, in PEM; kept with the login.",
 )
 def login(
     server: str,

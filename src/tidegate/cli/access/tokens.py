@@ -41,7 +41,10 @@ def token() -> None:
 )
 @click.argument("name")
 @click.option(
-    "--role", required=True, type=click.Choice([each.value for each in Role]), help="What it may."
+    "--role",
+    required=True,
+    type=click.Choice([each.value for each in Role]),
+    help="What the token may do.",
 )
 @click.option("--kind", "kinds", multiple=True, help="Only of this kind; repeatable.")
 @click.option("--rollout", "rollouts", multiple=True, help="Only rollouts like this; repeatable.")
@@ -49,7 +52,7 @@ def token() -> None:
 @click.option("--env", "environments", multiple=True, help="Only this environment; repeatable.")
 @click.option("--group", "groups", multiple=True, help="Only groups like this; repeatable.")
 @click.option("-l", "--selector", default="", help="Only targets with these labels: sector=eu.")
-@click.option("--expires", metavar="WHEN", help="When it ends: 90d, or a time.")
+@click.option("--expires", metavar="WHEN", help="When the token expires: 90d, or a time.")
 @click.option("--reason", required=True, help="What it is for; kept in the journal.")
 @click.option("-o", "--output", type=click.Choice(FORMATS), default="table", show_default=True)
 @answers_option

@@ -115,10 +115,16 @@ def freeze() -> None:
 @click.argument("name")
 @click.option("--from", "begin", metavar="TIME", help="When it begins: 2026-12-20T18:00.")
 @click.option("--to", "end", metavar="TIME", help="When it ends.")
-@click.option("--rrule", metavar="RULE", help='When it comes again: "FREQ=WEEKLY;BYDAY=FR".')
-@click.option("--time-zone", metavar="ZONE", help="Of times without an offset: Europe/Berlin.")
+@click.option("--rrule", metavar="RULE", help='How it repeats: "FREQ=WEEKLY;BYDAY=FR".')
+@click.option(
+    "--time-zone", metavar="ZONE", help="The time zone of times without an offset: Europe/Berlin."
+)
 @click.option("--ics", type=click.Path(path_type=Path), help="A calendar file, in place of times.")
-@click.option("--finish-before", is_flag=True, help="Start nothing that cannot be done before it.")
+@click.option(
+    "--finish-before",
+    is_flag=True,
+    help="Also start nothing that would not finish before it begins.",
+)
 @scope_options
 @said_options
 @answers_option
@@ -143,8 +149,13 @@ def add_freeze(name: str, expires: str | None, **rest: Any) -> None:
     examples='tidegate freeze exempt year-end --target prod-eu-1 --until 3d --reason "fix"',
 )
 @click.argument("name")
-@click.option("--until", required=True, metavar="WHEN", help="A time, or from now on: 2h, 3d.")
-@click.option("--revision", help="Only for revisions like this: v2, 4.17.*.")
+@click.option(
+    "--until",
+    required=True,
+    metavar="WHEN",
+    help="When it ends: a time, or how long from now: 2h, 3d.",
+)
+@click.option("--revision", help="Only for revisions that match: v2, 4.17.*.")
 @click.option("--reason", required=True, help="Why.")
 @click.option("--owner", help="The person who allows it; default: you.")
 @yes_option
@@ -193,7 +204,7 @@ def block() -> None:
 
 @click.command(cls=Act, examples='tidegate block add 4.17.2 --reason "loses volumes"')
 @click.argument("revision")
-@click.option("--name", help="What to call it; the revision, if left out.")
+@click.option("--name", help="The name of the block; default: the revision.")
 @scope_options
 @said_options
 @answers_option

@@ -20,9 +20,9 @@ from tidegate.model.time import format_age, parse_instant
     """,
 )
 @click.argument("name")
-@click.option("--target", help="Only the place this target has.")
+@click.option("--target", help="Only the place that this target holds.")
 @click.option("--reason", required=True, help="Why; kept in the journal.")
-@click.option("--force", is_flag=True, help="Even if a rollout still uses it.")
+@click.option("--force", is_flag=True, help="Release it even if a rollout still uses it.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @answers_option
 def free(

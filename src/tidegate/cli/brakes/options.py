@@ -28,8 +28,10 @@ def scope_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """The scope of a brake."""
     for option in (
         click.option("--everything", is_flag=True, help="Cover everything."),
-        click.option("-l", "--selector", metavar="LABELS", help="By labels: 'env=prod,!canary'."),
-        click.option("--target", "targets", multiple=True, help="By name; repeatable."),
+        click.option(
+            "-l", "--selector", metavar="LABELS", help="Targets by labels: 'env=prod,!canary'."
+        ),
+        click.option("--target", "targets", multiple=True, help="Targets by name; repeatable."),
         click.option(
             "--kind", "kinds", multiple=True, help="This kind of change only; repeatable."
         ),
@@ -46,7 +48,9 @@ def said_options(command: Callable[..., Any]) -> Callable[..., Any]:
     for option in (
         click.option("--reason", required=True, help="Why; shown for every target that waits."),
         click.option("--owner", help="The person to ask about it; default: you."),
-        click.option("--expires", metavar="WHEN", help="A time, or from now on: 2h, 3d."),
+        click.option(
+            "--expires", metavar="WHEN", help="When it ends: a time, or how long from now: 2h, 3d."
+        ),
         click.option("--replace", is_flag=True, help="Replace a brake of this name."),
         yes_option,
         create_option,

@@ -27,8 +27,10 @@ from tidegate.wiring import clock
     """,
 )
 @click.argument("partitions", nargs=-1)
-@click.option("--keep", default="30d", show_default=True, help="Keep what is younger: 90d, 12h.")
-@click.option("--dry-run", is_flag=True, help="Only say what would be dropped.")
+@click.option(
+    "--keep", default="30d", show_default=True, help="Keep entries younger than this: 90d, 12h."
+)
+@click.option("--dry-run", is_flag=True, help="Show what would be dropped, and drop nothing.")
 @click.option("--reason", default="", help="Why; kept in the journal.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @own_journal_option

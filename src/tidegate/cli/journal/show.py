@@ -35,13 +35,15 @@ POLL_S = 0.25
     """,
 )
 @click.option("-p", "--partition", "partitions", multiple=True, help="Only this rollout.")
-@click.option("--kind", "kinds", multiple=True, type=click.Choice(KINDS), help="Only such facts.")
-@click.option("--target", default="", help="Only what speaks of this target.")
+@click.option(
+    "--kind", "kinds", multiple=True, type=click.Choice(KINDS), help="Only facts of this kind."
+)
+@click.option("--target", default="", help="Only entries about this target.")
 @click.option("--gate", default="", help="Only where this gate's verdict, or its brake, changed.")
-@click.option("--actor", default="", help="Only what this one did: tidegate, user:ada.")
+@click.option("--actor", default="", help="Only entries by this actor: tidegate, user:ada.")
 @click.option("--since", metavar="TIME", help="From then on: 2h, 3d, or RFC 3339.")
-@click.option("--until", metavar="TIME", help="Before then.")
-@click.option("-n", "--last", type=click.IntRange(min=0), help="Only the last so many.")
+@click.option("--until", metavar="TIME", help="Only what was before then.")
+@click.option("-n", "--last", type=click.IntRange(min=0), help="Only the last N entries.")
 @click.option("-w", "--watch", is_flag=True, help="Keep showing new entries.")
 @click.option("-o", "--output", type=click.Choice(FORMATS), default="table", show_default=True)
 @answers_option

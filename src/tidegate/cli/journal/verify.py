@@ -21,7 +21,7 @@ _HEAD = ("PARTITION", "ENTRIES", "DROPPED", "HASH", "RESULT")
     tidegate journal verify --database backup.db -o json
     """,
 )
-@click.option("-p", "--partition", "partitions", multiple=True, help="Only this one.")
+@click.option("-p", "--partition", "partitions", multiple=True, help="Only this rollout.")
 @click.option("-o", "--output", type=click.Choice(FORMATS), default="table", show_default=True)
 @answers_option
 def verify(partitions: tuple[str, ...], output: str, place: AnswerPlace) -> None:

@@ -31,8 +31,10 @@ HEAD = ("AT", "BY", "ROLLOUT", "TARGET", "WHAT")
 @click.option("--group", "groups", multiple=True, help="Only groups like this; repeatable.")
 @click.option("--org", "organisations", multiple=True, help="Only this organisation; repeatable.")
 @click.option("--env", "environments", multiple=True, help="Only this environment; repeatable.")
-@click.option("--since", metavar="TIME", default="24h", show_default=True, help="From then on.")
-@click.option("--until", metavar="TIME", default="", help="Before then.")
+@click.option(
+    "--since", metavar="TIME", default="24h", show_default=True, help="Only changes from then on."
+)
+@click.option("--until", metavar="TIME", default="", help="Only what was before then.")
 @click.option("-o", "--output", type=click.Choice(("table", "json", "yaml")), default="table")
 @answers_option
 @color_option

@@ -34,7 +34,7 @@ WATCH_S = 1.0
 )
 @answers_option
 @then_option
-@click.option("-w", "--watch", is_flag=True, help="Keep showing it.")
+@click.option("-w", "--watch", is_flag=True, help="Update it as it changes.")
 @click.option("-o", "--output", type=click.Choice(FORMATS[:1] + FORMATS[2:4]), default="table")
 @color_option
 def status(place: AnswerPlace, then: str, watch: bool, output: str, color: str) -> None:
@@ -142,8 +142,8 @@ def _getter(what: str, text: str) -> click.Command:
     @click.argument("name", required=False)
     @answers_option
     @click.option("-o", "--output", type=click.Choice(FORMATS), default="table", show_default=True)
-    @click.option("-w", "--watch", is_flag=True, help="Keep showing it.")
-    @click.option("--no-headers", is_flag=True, help="Leave the head of the table out.")
+    @click.option("-w", "--watch", is_flag=True, help="Update it as it changes.")
+    @click.option("--no-headers", is_flag=True, help="Print the table without its head.")
     @color_option
     def getting(
         name: str | None,

@@ -64,7 +64,9 @@ PROMOTION = (
 @click.argument("what")
 @click.argument("target", required=False)
 @settings_options(*dict.fromkeys((*SETTINGS, *PROMOTION)))
-@click.option("--promotion", metavar="NAME", help="Of `env/NAME`: which, of several.")
+@click.option(
+    "--promotion", metavar="NAME", help="Of `env/NAME`: the promotion, if several are declared."
+)
 @source_flags
 @mode_option
 @then_option

@@ -40,7 +40,9 @@ _OPTIONS: dict[str, Callable[[Function], Function]] = {
     "open_mr": click.option("--open-mr", is_flag=True, help="Push, and open a merge request."),
     "branch": click.option("--branch", default="", metavar="NAME", help="Offer it on this branch."),
     "target": click.option("--target", default="", metavar="NAME", help="Merge into this branch."),
-    "labels": click.option("--label", "labels", multiple=True, help="For the merge request."),
+    "labels": click.option(
+        "--label", "labels", multiple=True, help="A label of the merge request."
+    ),
     "reason": click.option("--reason", default="", help="Why; part of the commit message."),
     "yes": click.option("--yes", is_flag=True, help="Do not ask for confirmation."),
 }

@@ -34,18 +34,41 @@ END_S = 8.0
     make demo                                        all kinds at once
     """,
 )
-@click.option("--scenario", "scenarios", multiple=True, metavar="FILE", help="Of rollouts.")
+@click.option(
+    "--scenario",
+    "scenarios",
+    multiple=True,
+    metavar="FILE",
+    help="A scenario of a rollout; repeatable.",
+)
 @click.option("--upgrades", metavar="FILE", help="A world for `simulate ocm`.")
 @click.option("--policies", metavar="FILE", help="A rehearsal for `simulate policies`.")
-@click.option("--bundle", metavar="DIR", help="Of an integration whose images go out.")
-@click.option("--integration", metavar="NAME", help="Of a bundle: which.")
-@click.option("--environment", metavar="NAME", help="Of a bundle: where.")
-@click.option("--image", "images", multiple=True, metavar="TAG", help="Of a bundle: one by one.")
-@click.option("--behaviour", metavar="FILE", help="Of a bundle: what images do on which shards.")
+@click.option(
+    "--bundle", metavar="DIR", help="The bundle of an integration whose images are rolled out."
+)
+@click.option("--integration", metavar="NAME", help="Of a bundle: the integration.")
+@click.option("--environment", metavar="NAME", help="Of a bundle: the environment.")
+@click.option(
+    "--image",
+    "images",
+    multiple=True,
+    metavar="TAG",
+    help="Of a bundle: an image to roll out, in this order; repeatable.",
+)
+@click.option(
+    "--behaviour",
+    metavar="FILE",
+    help="Of a bundle: a file that says what images do on which shards.",
+)
 @click.option("--promotions", metavar="DIR", help="What examples/promotion.py wrote.")
 @click.option("--brakes", metavar="FILE", help="Freezes that are set at the beginning.")
-@click.option("--listen", default="127.0.0.1:0", show_default=True, help="On this machine only.")
-@click.option("--seed", type=int, default=0, show_default=True, help="What random failures follow.")
+@click.option(
+    "--listen",
+    default="127.0.0.1:0",
+    show_default=True,
+    help="The address to listen on; of this machine only.",
+)
+@click.option("--seed", type=int, default=0, show_default=True, help="The seed of random failures.")
 @click.option(
     "--speed",
     default=SPEED,

@@ -57,7 +57,7 @@ def worker_options(*more: str) -> Callable[[Callable[..., Any]], Callable[..., A
             click.option(
                 "--allow-mass-delete", is_flag=True, help="Remove more than --removals at once."
             ),
-            click.option("--seed", type=int, default=0, help="Of the simulated fleets."),
+            click.option("--seed", type=int, default=0, help="The seed of the simulated fleets."),
         ):
             function = option(function)
         return settings_options(*_SHARED, *more)(function)

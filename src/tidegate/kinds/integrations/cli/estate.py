@@ -43,7 +43,11 @@ _FILTERS = (
 )
 
 
-verbose_option = click.option("--verbose", is_flag=True, help="Show all that has one cause.")
+verbose_option = click.option(
+    "--verbose",
+    is_flag=True,
+    help="List every item, instead of grouping those with the same cause.",
+)
 
 
 def estate_options(*more: str, in_folder: bool = True) -> Callable[[Function], Function]:

@@ -22,9 +22,15 @@ from tidegate.kinds.integrations.core.workloads.live import CONTAINER
 )
 @click.argument("target", required=False)
 @estate_options(in_folder=False)
-@click.option("-f", "--follow", is_flag=True, help="Go on as lines are written.")
+@click.option("-f", "--follow", is_flag=True, help="Keep printing new lines.")
 @click.option("--tail", type=click.IntRange(min=0), default=None, help="Only the last lines.")
-@click.option("-c", "--container", default=CONTAINER, show_default=True, help="Of the pods.")
+@click.option(
+    "-c",
+    "--container",
+    default=CONTAINER,
+    show_default=True,
+    help="The container of the pods to read.",
+)
 def logs(
     asked: EstateQuery, target: str | None, follow: bool, tail: int | None, container: str
 ) -> None:

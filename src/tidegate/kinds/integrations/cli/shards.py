@@ -48,8 +48,8 @@ WATCH_S = 2.0
 @estate_options("runs.through", "runs.port", "runs.prometheus", "runs.clusterLabel")
 @click.option("--behind", is_flag=True, help="Only those that are or may be behind.")
 @click.option("--no-runs", is_flag=True, help="Do not ask pods how their runs ended.")
-@click.option("-w", "--watch", is_flag=True, help="Keep showing it.")
-@click.option("--no-headers", is_flag=True, help="Leave the head of the table out.")
+@click.option("-w", "--watch", is_flag=True, help="Update it as it changes.")
+@click.option("--no-headers", is_flag=True, help="Print the table without its head.")
 @click.option("-o", "--output", type=click.Choice(FORMATS), default="table", show_default=True)
 def get_shards(
     asked: EstateQuery, behind: bool, no_runs: bool, watch: bool, no_headers: bool, output: str

@@ -34,9 +34,16 @@ ROLLOUT_FAILED = 3
 @click.option("--hub", metavar="KUBECONFIG", help="Rehearse what is on this hub; it is only read.")
 @click.option("--policy", metavar="FILE", help="Of a hub: the Policy as it would be edited.")
 @click.option("--behaviour", metavar="FILE", help="Of a hub: how agents behave, and events.")
-@click.option("--seed", type=int, default=0, show_default=True, help="What answer times follow.")
-@click.option("--pace", metavar="SECONDS", type=float, help="Virtual seconds a real one lasts.")
-@click.option("--why", "target", metavar="CLUSTER", help="Explain one cluster where it mattered.")
+@click.option("--seed", type=int, default=0, show_default=True, help="The seed of answer times.")
+@click.option(
+    "--pace", metavar="SECONDS", type=float, help="How many virtual seconds pass in a real one."
+)
+@click.option(
+    "--why",
+    "target",
+    metavar="CLUSTER",
+    help="Explain one cluster at the step that stopped the rollout, or at the end.",
+)
 @click.option("--svg", type=click.Path(dir_okay=False), help="Write the timeline as a picture.")
 @click.option("--check", is_flag=True, help="Exit 3 unless all succeeds, or goes as is expected.")
 @click.option("-o", "--output", type=click.Choice(FORMATS), default="table", show_default=True)

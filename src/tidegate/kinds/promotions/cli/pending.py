@@ -23,10 +23,14 @@ FORMATS = ("table", "json", "yaml")
 @click.option(
     "--author", default="", metavar="TEXT", help="Only authors whose name or address has this."
 )
-@click.option("--older-than", metavar="TIME", help="Only what was merged so long ago; exit 1.")
-@click.option("--promotion", "name", metavar="NAME", help="Which, where several are declared.")
+@click.option(
+    "--older-than",
+    metavar="TIME",
+    help="Only commits merged longer ago than this; exits 1 if there are any.",
+)
+@click.option("--promotion", "name", metavar="NAME", help="The promotion, if several are declared.")
 @click.option("--base", default="", metavar="REF", help="Read this revision of the bundle.")
-@click.option("--no-fetch", is_flag=True, help="Use what was fetched before.")
+@click.option("--no-fetch", is_flag=True, help="Do not fetch; use what was fetched before.")
 @click.option("-o", "--output", type=click.Choice(FORMATS), default="table", show_default=True)
 @settings_options(*SETTINGS)
 def pending(

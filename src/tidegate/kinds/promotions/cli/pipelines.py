@@ -18,9 +18,13 @@ if TYPE_CHECKING:
 _HERE = "tidegate.kinds.promotions.cli.pipelines"
 _SUSPECTS = "tidegate.kinds.promotions.cli.suspects"
 _FORMATS = click.Choice(("text", "json", "yaml"))
-_PIPELINE = click.option("--pipeline", metavar="NAME", required=True, help="Which pipeline.")
+_PIPELINE = click.option(
+    "--pipeline", metavar="NAME", required=True, help="The name of the pipeline."
+)
 _REASON = click.option("--reason", required=True, help="Why; kept in the journal.")
-_GOOD = click.option("--good/--bad", "good", required=True, help="How it went.")
+_GOOD = click.option(
+    "--good/--bad", "good", required=True, help="Whether the result was good or bad."
+)
 
 
 @click.command(
@@ -83,7 +87,9 @@ def lift(version: str, pipeline: str, reason: str, yes: bool, place: AnswerPlace
 @click.argument("version")
 @_GOOD
 @_PIPELINE
-@click.option("--at", "when", default="", metavar="TIME", help="When; now, if left out.")
+@click.option(
+    "--at", "when", default="", metavar="TIME", help="When it was deployed; default: now."
+)
 @click.option("--reason", default="", help="What went wrong; kept in the journal.")
 @click.option("-o", "--output", type=_FORMATS, default="text", show_default=True)
 @answers_option

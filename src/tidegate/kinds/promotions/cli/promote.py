@@ -18,11 +18,18 @@ if TYPE_CHECKING:
 FORMATS = ("table", "json", "yaml")
 Function = Callable[..., Any]
 _OPTIONS = (
-    click.option("--ref", default="", metavar="REF", help="A commit; else the branch's newest."),
-    click.option("--promotion", "name", metavar="NAME", help="Which, where several are declared."),
+    click.option(
+        "--ref",
+        default="",
+        metavar="REF",
+        help="The commit to promote; default: the newest of the branch.",
+    ),
+    click.option(
+        "--promotion", "name", metavar="NAME", help="The promotion, if several are declared."
+    ),
     click.option("--base", default="", metavar="REF", help="Change this revision of the bundle."),
     click.option("--allow-backward", is_flag=True, help="Allow older versions and other branches."),
-    click.option("--no-fetch", is_flag=True, help="Use what was fetched before."),
+    click.option("--no-fetch", is_flag=True, help="Do not fetch; use what was fetched before."),
 )
 
 

@@ -34,12 +34,14 @@ FORMATS = ("table", "wide", "json", "yaml", "name")
     tidegate get promotions --recorded          # as a worker read it last, from its journal
     """,
 )
-@click.option("--promotion", "name", metavar="NAME", help="Which, where several are declared.")
+@click.option("--promotion", "name", metavar="NAME", help="The promotion, if several are declared.")
 @click.option("--base", default="", metavar="REF", help="Read this revision of the bundle.")
-@click.option("--no-fetch", is_flag=True, help="Use what was fetched before.")
+@click.option("--no-fetch", is_flag=True, help="Do not fetch; use what was fetched before.")
 @click.option("--no-forge", is_flag=True, help="Do not look up merge requests.")
-@click.option("--recorded", is_flag=True, help="As a worker read it last; so of a service.")
-@click.option("--no-headers", is_flag=True, help="Leave the head of the table out.")
+@click.option(
+    "--recorded", is_flag=True, help="Show what a worker read last; always so with --server."
+)
+@click.option("--no-headers", is_flag=True, help="Print the table without its head.")
 @click.option("-o", "--output", type=click.Choice(FORMATS), default="table", show_default=True)
 @settings_options(*SETTINGS, "server", "serverToken")
 def get_promotions(

@@ -18,9 +18,9 @@ from tidegate.settings.settings import Merged
     """,
 )
 @click.argument("sha")
-@click.option("--here", is_flag=True, help="A commit of the bundle, and not of the artifact.")
-@click.option("--promotion", "name", metavar="NAME", help="Which, where several are declared.")
-@click.option("--no-fetch", is_flag=True, help="Use what was fetched before.")
+@click.option("--here", is_flag=True, help="Revert a commit of the bundle, not of the artifact.")
+@click.option("--promotion", "name", metavar="NAME", help="The promotion, if several are declared.")
+@click.option("--no-fetch", is_flag=True, help="Do not fetch; use what was fetched before.")
 @proposing_options
 @settings_options(*SETTINGS)
 def revert(

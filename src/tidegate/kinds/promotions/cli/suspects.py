@@ -32,7 +32,7 @@ _FORMATS = click.Choice(("text", "json", "yaml"))
     """,
 )
 @click.argument("version")
-@click.option("--pipeline", metavar="NAME", help="Which, where several quarantined it.")
+@click.option("--pipeline", metavar="NAME", help="The pipeline, if several quarantined it.")
 @click.option("--bisect", is_flag=True, help="Name the version to try on stage next.")
 @proposing_options
 @click.option("-o", "--output", type=_FORMATS, default="text", show_default=True)

@@ -19,11 +19,17 @@ from tidegate.cli.shape import Command
     """,
 )
 @click.argument("files", nargs=-1, required=True)
-@click.option("--port", default=0, show_default=True, help="Of 127.0.0.1; 0 takes a free one.")
-@click.option("--copies", default=1, show_default=True, help="Rollouts of each scenario.")
-@click.option("--seed", default=0, show_default=True, help="What random failures follow.")
-@click.option("--answer-time", default="0s", show_default=True, help="How long an answer takes.")
-@click.option("--every", default="0s", show_default=True, help="A rollout appears each so often.")
+@click.option(
+    "--port", default=0, show_default=True, help="The port on 127.0.0.1; 0 takes a free one."
+)
+@click.option(
+    "--copies", default=1, show_default=True, help="How many rollouts to make of each scenario."
+)
+@click.option("--seed", default=0, show_default=True, help="The seed of random failures.")
+@click.option("--answer-time", default="0s", show_default=True, help="How long every answer takes.")
+@click.option(
+    "--every", default="0s", show_default=True, help="The time between the start of two rollouts."
+)
 def fleet(
     files: tuple[str, ...], port: int, copies: int, seed: int, answer_time: str, every: str
 ) -> None:

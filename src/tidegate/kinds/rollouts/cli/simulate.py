@@ -61,14 +61,27 @@ _BENEATH = " " * 8
     """,
 )
 @click.argument("file")
-@click.option("--integration", metavar="NAME", help="Of a bundle: whose image is rehearsed.")
-@click.option("--environment", metavar="NAME", help="Of a bundle: where.")
+@click.option(
+    "--integration", metavar="NAME", help="Of a bundle: the integration whose image is rehearsed."
+)
+@click.option("--environment", metavar="NAME", help="Of a bundle: the environment.")
 @click.option("--image", metavar="TAG", help="Of a bundle: the new image.")
-@click.option("--behaviour", metavar="FILE", help="Of a bundle: what images do on which shards.")
-@click.option("--seed", type=int, default=0, show_default=True, help="What random failures follow.")
+@click.option(
+    "--behaviour",
+    metavar="FILE",
+    help="Of a bundle: a file that says what images do on which shards.",
+)
+@click.option("--seed", type=int, default=0, show_default=True, help="The seed of random failures.")
 @click.option("--story", is_flag=True, help="Print events line by line, above the timeline.")
-@click.option("--pace", metavar="SECONDS", type=float, help="Virtual seconds a real one lasts.")
-@click.option("--why", "target", metavar="TARGET", help="Explain one target where it mattered.")
+@click.option(
+    "--pace", metavar="SECONDS", type=float, help="How many virtual seconds pass in a real one."
+)
+@click.option(
+    "--why",
+    "target",
+    metavar="TARGET",
+    help="Explain one target at the step that stopped the rollout, or at the end.",
+)
 @click.option("--svg", type=click.Path(dir_okay=False), help="Write the timeline as a picture.")
 @click.option("--check", is_flag=True, help="Exit 3 unless the rollout succeeds.")
 @click.option("-o", "--output", type=click.Choice(FORMATS), default="table", show_default=True)

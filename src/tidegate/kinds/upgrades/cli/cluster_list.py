@@ -34,8 +34,8 @@ WATCH_S = 15.0
 @source_options()
 @click.option("-l", "--selector", metavar="LABELS", help="By labels: 'sector=prod,!mutexes'.")
 @mode_option
-@click.option("-w", "--watch", is_flag=True, help="Keep showing it.")
-@click.option("--no-headers", is_flag=True, help="Leave the head of the table out.")
+@click.option("-w", "--watch", is_flag=True, help="Update it as it changes.")
+@click.option("--no-headers", is_flag=True, help="Print the table without its head.")
 @click.option("-o", "--output", type=click.Choice(FORMATS), default="table", show_default=True)
 def get_clusters(
     name: str | None,

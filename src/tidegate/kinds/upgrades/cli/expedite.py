@@ -51,11 +51,16 @@ def expedite() -> None:
     """,
 )
 @click.argument("version")
-@click.option("--name", help="What to call it; the version, if left out.")
-@click.option("--until", required=True, metavar="WHEN", help="A time, or from now on: 2h, 3d.")
+@click.option("--name", help="The name of the expedite; default: the version.")
+@click.option(
+    "--until",
+    required=True,
+    metavar="WHEN",
+    help="When it ends: a time, or how long from now: 2h, 3d.",
+)
 @click.option("--reason", required=True, help="Why; shown for every cluster in scope.")
 @click.option("--owner", help="The person to ask about it; default: you.")
-@click.option("--replace", is_flag=True, help="Set it anew if there is one of this name.")
+@click.option("--replace", is_flag=True, help="Replace one of this name.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @create_option
 @scope_options

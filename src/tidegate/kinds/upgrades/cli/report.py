@@ -37,7 +37,9 @@ FORMATS = ("table", "markdown", "json", "yaml")
     """,
 )
 @source_options()
-@click.option("--history", "past", is_flag=True, help="What has soaked, by version and workload.")
+@click.option(
+    "--history", "past", is_flag=True, help="Show what has soaked, by version and workload."
+)
 @click.option("-o", "--output", type=click.Choice(FORMATS), default="table", show_default=True)
 def report(query: WorldQuery, past: bool, output: str) -> None:
     """Show the fleet: labels, versions, and how far each has soaked.

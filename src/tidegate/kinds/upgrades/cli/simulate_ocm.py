@@ -27,7 +27,9 @@ if TYPE_CHECKING:
     """,
 )
 @click.argument("world")
-@click.option("--port", default=0, show_default=True, help="Of 127.0.0.1; 0 takes a free one.")
+@click.option(
+    "--port", default=0, show_default=True, help="The port on 127.0.0.1; 0 takes a free one."
+)
 @click.option(
     "--speed",
     default=1,
@@ -37,7 +39,7 @@ if TYPE_CHECKING:
 )
 @click.option("--from-now", is_flag=True, help="Its clock starts now; all dates move with it.")
 @click.option("--environment", metavar="NAME", help="Only organisations of this environment.")
-@click.option("--latency", default="0s", show_default=True, help="How long an answer takes.")
+@click.option("--latency", default="0s", show_default=True, help="How long every answer takes.")
 @click.option(
     "--fault",
     "faults",
@@ -45,10 +47,12 @@ if TYPE_CHECKING:
     metavar="WHAT=N",
     help="429, 500, cut or lost, for N of a thousand calls; repeatable.",
 )
-@click.option("--retry-after", default=1, show_default=True, help="Seconds a 429 asks for.")
+@click.option(
+    "--retry-after", default=1, show_default=True, help="How many seconds a 429 asks to wait."
+)
 @click.option("--rate", default=0, help="Calls a second; 429 beyond. 0: any number.")
-@click.option("--token-lasts", default="15m", show_default=True, help="Until a token expires.")
-@click.option("--seed", default=0, show_default=True, help="What faults follow.")
+@click.option("--token-lasts", default="15m", show_default=True, help="How long a token is valid.")
+@click.option("--seed", default=0, show_default=True, help="The seed of faults.")
 def ocm(
     world: str,
     port: int,

@@ -36,7 +36,11 @@ LOOK_MIN = "1m"
 )
 @click.argument("world")
 @click.option(
-    "--days", default=14, show_default=True, type=click.IntRange(1, DAYS_MAX), help="How long."
+    "--days",
+    default=14,
+    show_default=True,
+    type=click.IntRange(1, DAYS_MAX),
+    help="How many days to simulate.",
 )
 @click.option(
     "--upgrades",
@@ -57,8 +61,10 @@ LOOK_MIN = "1m"
     metavar="WHAT=N",
     help="429, 500, cut or lost, for N of a thousand calls; repeatable.",
 )
-@click.option("--seed", default=0, show_default=True, help="What faults follow.")
-@click.option("--pace", metavar="SECONDS", type=float, help="Virtual seconds a real one lasts.")
+@click.option("--seed", default=0, show_default=True, help="The seed of faults.")
+@click.option(
+    "--pace", metavar="SECONDS", type=float, help="How many virtual seconds pass in a real one."
+)
 @click.option("--save", metavar="FILE", help="Save the final world, for --world FILE.")
 @click.option(
     "-o", "--output", type=click.Choice(("story", "table", "json")), default="story",

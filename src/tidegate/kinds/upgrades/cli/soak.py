@@ -64,7 +64,12 @@ def soak() -> None:
     """,
 )
 @click.argument("orgs", nargs=-1, metavar="[ENV/ORG]...")
-@click.option("--to", "folder", type=click.Path(file_okay=False), help="A file each, in here.")
+@click.option(
+    "--to",
+    "folder",
+    type=click.Path(file_okay=False),
+    help="The folder to write to, a file for each organisation.",
+)
 @answers_option
 def export(orgs: tuple[str, ...], folder: str | None, place: AnswerPlace) -> None:
     """Write soak data, in the format of AUS.
@@ -103,9 +108,11 @@ def _exported(orgs: tuple[str, ...], place: AnswerPlace) -> SoakExport:
     """,
 )
 @click.argument("source", type=click.Path(allow_dash=True))
-@click.option("--org", metavar="ENV/ORG", help="Whose it is, where the file does not say.")
-@click.option("--replace", is_flag=True, help="Even where something has soaked here already.")
-@click.option("--dry-run", is_flag=True, help="Only say what would be taken over.")
+@click.option(
+    "--org", metavar="ENV/ORG", help="The organisation of the data, if the file does not name it."
+)
+@click.option("--replace", is_flag=True, help="Replace soak data that is here already.")
+@click.option("--dry-run", is_flag=True, help="Show what would be imported, and write nothing.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @create_option
 @click.option("--reason", required=True, help="Why; kept in the journal.")

@@ -47,9 +47,13 @@ _SETTINGS = (
     """,
 )
 @revision_options(*_SETTINGS)
-@click.option("--integration", "integrations", multiple=True, metavar="NAME", help="Only this one.")
-@click.option("--environment", "environments", multiple=True, metavar="NAME", help="Only there.")
-@click.option("--plan", is_flag=True, help="Say what would be run, and run nothing.")
+@click.option(
+    "--integration", "integrations", multiple=True, metavar="NAME", help="Only this integration."
+)
+@click.option(
+    "--environment", "environments", multiple=True, metavar="NAME", help="Only in this environment."
+)
+@click.option("--plan", is_flag=True, help="Show what would be run, and run nothing.")
 @click.option("--status", is_flag=True, help="Set the status of the commit of --head on the forge.")
 @verbose_option
 @click.option("-o", "--output", type=click.Choice(FORMATS), default="table", show_default=True)

@@ -37,7 +37,7 @@ SPEED_MAX = 100_000
     required=True,
     metavar="FILE",
     type=click.Path(path_type=Path),
-    help="Written for as long as it runs; its contexts are called like the clusters.",
+    help="The kubeconfig to write, removed at the end; its contexts are called like the clusters.",
 )
 @click.option("--listen", default="127.0.0.1:0", show_default=True, help="Port 0 takes a free one.")
 @click.option(
@@ -53,7 +53,9 @@ SPEED_MAX = 100_000
     is_flag=True,
     help="Begin with what the integrations manager runs, and keeps running.",
 )
-@click.option("--down", multiple=True, metavar="CLUSTER", help="Does not answer; repeatable.")
+@click.option(
+    "--down", multiple=True, metavar="CLUSTER", help="A cluster that does not answer; repeatable."
+)
 def simulate(
     bundle: Path,
     kubeconfig: Path,

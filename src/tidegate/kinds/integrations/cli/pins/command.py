@@ -49,18 +49,28 @@ _WHOLE_DAYS = re.compile(r"\d+d", re.ASCII)
     """,
 )
 @click.argument("names", nargs=-1, required=True, metavar="INTEGRATION | TARGET...")
-@click.option("--shard", "shards", multiple=True, metavar="S", help="This shard; repeatable.")
-@click.option("--all-except", "but", multiple=True, metavar="S", help="All but this; repeatable.")
+@click.option("--shard", "shards", multiple=True, metavar="S", help="A shard, by name; repeatable.")
+@click.option(
+    "--all-except", "but", multiple=True, metavar="S", help="Every shard but this one; repeatable."
+)
 @click.option("--try", "tries", metavar="REF", help="Give the shards another image, on trial.")
-@click.option("--image", metavar="REF", help="Keep them on this; what each runs, if left out.")
-@click.option("--wanted", is_flag=True, help="Keep them on what the bundle wants now.")
-@click.option("--environment", "environments", multiple=True, help="Only in this; repeatable.")
+@click.option("--image", metavar="REF", help="The image to keep; default: what each shard runs.")
+@click.option("--wanted", is_flag=True, help="Keep the image that the bundle declares now.")
+@click.option(
+    "--environment", "environments", multiple=True, help="Only in this environment; repeatable."
+)
 @click.option("--reason", required=True, help="Why; shown by `get pins` and `why`.")
-@click.option("--expires", metavar="WHEN", help="2026-12-01, a time, or from now on: 2h, 3d.")
+@click.option(
+    "--expires",
+    metavar="WHEN",
+    help="When it ends: 2026-12-01, a time, or how long from now: 2h, 3d.",
+)
 @click.option("--owner", help="The person to ask about it; default: you.")
-@click.option("--name", help="Of a target: what to call the pin; the first one, if left out.")
-@click.option("--kind", "kinds", multiple=True, help="Of a target: this kind of change only.")
-@click.option("--replace", is_flag=True, help="Of a target: anew if there is one of this name.")
+@click.option("--name", help="Of targets: the name of the pin; default: the first target.")
+@click.option(
+    "--kind", "kinds", multiple=True, help="Of targets: pin them for this kind of change only."
+)
+@click.option("--replace", is_flag=True, help="Of targets: replace a pin of this name.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @create_option
 @proposing_options(but=("reason", "yes"))
@@ -286,9 +296,11 @@ def _guide(names: tuple[str, ...], merged: Merged) -> None:
     """,
 )
 @click.argument("names", nargs=-1, required=True, metavar="INTEGRATION | PIN...")
-@click.option("--shard", "shards", multiple=True, metavar="S", help="This shard; repeatable.")
+@click.option("--shard", "shards", multiple=True, metavar="S", help="A shard, by name; repeatable.")
 @click.option("--all", "every", is_flag=True, help="Every shard that is pinned in the bundle.")
-@click.option("--environment", "environments", multiple=True, help="Only in this; repeatable.")
+@click.option(
+    "--environment", "environments", multiple=True, help="Only in this environment; repeatable."
+)
 @click.option("--reason", default="", help="Why.")
 @proposing_options(but=("reason",))
 @settings_options(*SETTINGS, "server", "serverToken")

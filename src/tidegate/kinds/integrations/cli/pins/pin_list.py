@@ -38,14 +38,23 @@ WIDE = ("BEHIND", "SINCE", "BY", "OWNER")
     """,
 )
 @click.argument("name", required=False)
-@click.option("--integration", "integrations", multiple=True, help="Only of this; repeatable.")
-@click.option("--environment", "environments", multiple=True, help="Only in this; repeatable.")
-@click.option("--source", type=click.Choice(SOURCES), help="Only those of the bundle, or not.")
-@click.option("--expired", is_flag=True, help="Only those whose time is over.")
+@click.option(
+    "--integration",
+    "integrations",
+    multiple=True,
+    help="Only pins of this integration; repeatable.",
+)
+@click.option(
+    "--environment", "environments", multiple=True, help="Only in this environment; repeatable."
+)
+@click.option(
+    "--source", type=click.Choice(SOURCES), help="Only pins of the bundle, or of the journal."
+)
+@click.option("--expired", is_flag=True, help="Only pins that have expired.")
 @settings_options("bundle", "revision", "parameters", "database", "server", "serverToken")
 @click.option("-o", "--output", type=click.Choice(FORMATS), default="table", show_default=True)
-@click.option("-w", "--watch", is_flag=True, help="Keep showing it.")
-@click.option("--no-headers", is_flag=True, help="Leave the head of the table out.")
+@click.option("-w", "--watch", is_flag=True, help="Update it as it changes.")
+@click.option("--no-headers", is_flag=True, help="Print the table without its head.")
 def get_pins(merged: Merged, output: str, watch: bool, no_headers: bool, **asked: Any) -> None:
     """List pins: shards with an image of their own, and pinned targets.
 

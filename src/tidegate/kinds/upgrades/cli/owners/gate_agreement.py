@@ -31,7 +31,9 @@ from tidegate.wiring import clock
     """,
 )
 @click.argument("names", metavar="CLUSTER...", nargs=-1, required=True)
-@click.option("--version", required=True, metavar="X.Y", help="The minor version it is for.")
+@click.option(
+    "--version", required=True, metavar="X.Y", help="The minor version that the gates are for."
+)
 @click.option("--gate", metavar="GATE", help="Only this one: its id, its label, or ocp, sts, ….")
 @write_options
 @owner_options

@@ -61,7 +61,9 @@ def gates() -> None:
     """,
 )
 @click.argument("names", metavar="[CLUSTER]...", nargs=-1)
-@click.option("--all", "later_too", is_flag=True, help="Before versions not offered yet, too.")
+@click.option(
+    "--all", "later_too", is_flag=True, help="List gates of versions that are not offered yet, too."
+)
 @click.option("-o", "--output", type=click.Choice(FORMATS), default="table", show_default=True)
 @owner_options
 def get(access: OwnerAccess, names: tuple[str, ...], later_too: bool, output: str) -> None:
@@ -101,7 +103,7 @@ async def _read(access: OwnerAccess, names: tuple[str, ...], later_too: bool) ->
     """,
 )
 @click.argument("kinds", metavar="[GATE]...", nargs=-1)
-@click.option("--unsaid", is_flag=True, help="Take the label away.")
+@click.option("--unsaid", is_flag=True, help="Remove the label.")
 @write_options
 @owner_options
 def approve(

@@ -56,8 +56,8 @@ Function = Callable[..., object]
     },
     examples="""
     tidegate upgrades inheritance get
-    tidegate upgrades inheritance add --inherit o-stage               in the organisation that waits
-    tidegate upgrades inheritance add --publish o-prod                   in the one it learns from
+    tidegate upgrades inheritance add --inherit o-stage   in the organisation that waits
+    tidegate upgrades inheritance add --publish o-prod    in the organisation that has the soak
     """,
 )
 def inheritance() -> None:
@@ -131,7 +131,7 @@ def remove(
     """,
 )
 @sides
-@click.option("-f", "--file", metavar="FILE", help="Both in JSON or YAML; - reads stdin.")
+@click.option("-f", "--file", metavar="FILE", help="Both lists in JSON or YAML; - reads stdin.")
 @write_options
 @owner_options
 def set_(

@@ -69,7 +69,9 @@ def policy() -> None:
     """,
 )
 @click.argument("names", metavar="[CLUSTER]...", nargs=-1)
-@click.option("--all", "unlabelled", is_flag=True, help="Clusters without an upgrade policy, too.")
+@click.option(
+    "--all", "unlabelled", is_flag=True, help="List clusters without an upgrade policy, too."
+)
 @click.option("-o", "--output", type=click.Choice(FORMATS), default="table", show_default=True)
 @owner_options
 def get(access: OwnerAccess, names: tuple[str, ...], unlabelled: bool, output: str) -> None:
@@ -104,23 +106,25 @@ def get(access: OwnerAccess, names: tuple[str, ...], unlabelled: bool, output: s
     "-f", "--file", metavar="FILE", help="Upgrade policies, in JSON or YAML; - reads stdin."
 )
 @click.option("--soak-days", metavar="DAYS", help="Days a version runs elsewhere first; 0: canary.")
-@click.option("--workloads", multiple=True, metavar="NAMES", help="What runs on it.")
+@click.option("--workloads", multiple=True, metavar="NAMES", help="The workloads of the cluster.")
 @click.option(
     "--schedule", metavar="CRON", help="When upgrades may start; or weekdays (Mon-Thu), anytime."
 )
-@click.option("--schedule-timezone", metavar="ZONE", help="Of the schedule: Europe/Berlin.")
-@click.option("--sector", metavar="NAME", help="Which sector it is in.")
+@click.option(
+    "--schedule-timezone", metavar="ZONE", help="The time zone of the schedule: Europe/Berlin."
+)
+@click.option("--sector", metavar="NAME", help="The sector of the cluster.")
 @click.option(
     "--mutexes",
     multiple=True,
     metavar="NAMES",
-    help="What it alone has while upgraded.",
+    help="The mutexes that the cluster holds while it is upgraded.",
 )
 @click.option(
     "--blocked-versions",
     multiple=True,
     metavar="PATTERNS",
-    help="Versions it never goes to (RE2).",
+    help="Patterns (RE2) of versions that the cluster never gets.",
 )
 @click.option(
     "--version-gate-approvals",
@@ -201,7 +205,7 @@ def _from_file(file: str) -> list[WantedPolicy]:
     """,
 )
 @click.argument("names", metavar="CLUSTER...", nargs=-1, required=True)
-@click.option("--all", "unknown_too", is_flag=True, help="Unknown labels, too.")
+@click.option("--all", "unknown_too", is_flag=True, help="Remove unknown labels, too.")
 @write_options
 @owner_options
 def remove(

@@ -75,11 +75,29 @@ def get(access: OwnerAccess, output: str) -> None:
 )
 @click.argument("name", required=False)
 @click.option("-f", "--file", metavar="FILE", help="Sectors in JSON or YAML; - reads stdin.")
-@click.option("--depends-on", multiple=True, metavar="NAMES", help="All it waits for.")
-@click.option("--add-dependency", multiple=True, metavar="NAMES", help="It waits for these, too.")
-@click.option("--remove-dependency", multiple=True, metavar="NAMES", help="No longer for these.")
-@click.option("--max-parallel", metavar="N|N%", help="So many of it at once; empty: no limit.")
-@click.option("--replace", is_flag=True, help="With -f: take every other sector away.")
+@click.option(
+    "--depends-on",
+    multiple=True,
+    metavar="NAMES",
+    help="The sectors that it waits for, and no others.",
+)
+@click.option(
+    "--add-dependency", multiple=True, metavar="NAMES", help="A sector that it waits for, too."
+)
+@click.option(
+    "--remove-dependency",
+    multiple=True,
+    metavar="NAMES",
+    help="A sector that it no longer waits for.",
+)
+@click.option(
+    "--max-parallel",
+    metavar="N|N%",
+    help="How many of its clusters are upgraded at once; empty: no limit.",
+)
+@click.option(
+    "--replace", is_flag=True, help="With -f: remove every sector that the file does not name."
+)
 @write_options
 @owner_options
 def set_(

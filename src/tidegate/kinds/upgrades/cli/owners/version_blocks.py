@@ -112,7 +112,7 @@ def remove(access: OwnerAccess, patterns: tuple[str, ...], options: WriteOptions
 )
 @click.argument("patterns", metavar="[PATTERN]...", nargs=-1)
 @click.option("-f", "--file", metavar="FILE", help="Patterns in JSON or YAML; - reads stdin.")
-@click.option("--nothing", is_flag=True, help="Block nothing any more.")
+@click.option("--nothing", is_flag=True, help="Remove all patterns.")
 @write_options
 @owner_options
 def set_(
