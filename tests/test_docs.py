@@ -8,10 +8,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
+import click
 import pytest
 
 from tests.command import typed
 from tests.pasted import calls, lines_of, mistake
+from tidegate.cli.main import cli
+from tidegate.cli.shape import context_below
 from tidegate.kind_table import reasons
 from tidegate.model.reason import Gate, Outcome
 
@@ -103,6 +106,30 @@ def test_every_command_in_a_sentence_exists() -> None:
                 found = [each for each in found if "requires an argument" not in each]
                 wrong += [f"{page.relative_to(ROOT)}: {code}: {each}" for each in found if each]
     assert not wrong, "\n".join(wrong)
+
+
+def options_of(context: click.Context) -> Iterator[str]:
+    """Every option of a command, and of those below it."""
+    command = context.command
+    for param in command.get_params(context):
+        yield from (*param.opts, *param.secondary_opts)
+    names = command.list_commands(context) if isinstance(command, click.Group) else []
+    for name in (*names, *getattr(command, "words", ())):
+        below = context_below(context, name)
+        assert below is not None, name
+        yield from options_of(below)
+
+
+def test_every_option_in_a_sentence_exists() -> None:
+    """`--act` in the prose of a guide is an option of some command."""
+    known = set(options_of(click.Context(cli, **cli.context_settings)))
+    wrong = []
+    for page in PAGES:
+        if page.parent.name in ("guides", "concepts", "gates", "tutorial"):
+            prose = _FENCE.sub("", page.read_text(encoding="utf-8"))
+            named = re.findall(r"`(--[a-z][a-z-]*)", prose)
+            wrong += [f"{page.name}: {each}" for each in named if each not in known]
+    assert not wrong
 
 
 @pytest.mark.parametrize("name", ["ARCHITECTURE.md", "CONTRIBUTING.md"])

@@ -184,7 +184,7 @@ def test_mistakes_exit_2_and_say_what_to_write(args: list[str], words: str) -> N
 
 def test_words_of_other_tools_are_answered_with_commands_that_exist() -> None:
     """A word that is used elsewhere is no command here, and what is offered for it is one."""
-    context = click.Context(cli)
+    context = click.Context(cli, **cli.context_settings)
     for word, ours in cli.elsewhere.items():
         assert cli.get_command(context, word) is None, word
         found = context
