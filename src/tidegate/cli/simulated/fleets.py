@@ -51,7 +51,7 @@ class SimulatedFleets:
     def note(self) -> str:
         """What every page says of its time."""
         second = format_age(Duration(self.clock.speed * SECOND))
-        return f"Simulated: nothing here is real, 1 s lasts {second}"
+        return f"Simulated: nothing here is real, and {second} passes per second"
 
     @property
     def told(self) -> list[str]:

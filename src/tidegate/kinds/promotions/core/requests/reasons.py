@@ -97,7 +97,7 @@ class RequestReason(Reason):
     RequestLeftToManager = Entry(
         Gate.PROGRESS,
         _WAIT,
-        "in {request} of the existing manager, which is left alone",
+        "in {request} of the existing manager, which is not changed",
         (("request", _N),),
         "it is merged or closed, or `--promotion-requests adopt`",
     )

@@ -21,9 +21,9 @@ def what_if_lines(document: WhatIfReport, width: int | None) -> Iterator[str]:
         rows = [row for each in document.clusters for row in _rows(each)]
         yield from layout(HEAD, rows, width)
     found = document.findings
-    for word, findings in (("new", found.appear), ("gone", found.vanish)):
+    for said, findings in (("also", found.appear), ("no longer", found.vanish)):
         if findings:
-            yield from ("", f"{word} for lint:")
+            yield from ("", f"`lint` {said} reports:")
             yield from finding_lines(findings, width)
 
 
