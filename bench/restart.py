@@ -26,7 +26,7 @@ from tidegate.engine.execute import Executor, Limits
 from tidegate.engine.journal import Journal
 from tidegate.engine.others import OtherStates
 from tidegate.engine.partition import PartitionState
-from tidegate.engine.round import Desk, Round
+from tidegate.engine.round import Round, RoundContext
 from tidegate.journal.facts import Mode
 from tidegate.kinds.rollouts.core.journal.replay import replay
 from tidegate.kinds.rollouts.kind import RolloutKind
@@ -110,13 +110,13 @@ async def _live(path: str, rollouts: int) -> None:
     for name in names:
         fleet.add(name, read_scenario(_scenario(name)))
     others = OtherStates(store).of(kind.rules)
-    desk = Desk(BrakeBook(store), Journal(store), executor, clock, others)
+    context = RoundContext(BrakeBook(store), Journal(store), executor, clock, others)
     parts = [PartitionState(store, name, kind.rules) for name in names]
     for _ in range(6):
         for part in parts:
             lease = store.lease(part.partition, "bench", clock.now(), Duration(3600 * SECOND))
             assert lease is not None
-            await Round(desk, kind, part, lease, Mode.ACT).run()
+            await Round(context, kind, part, lease, Mode.ACT).run()
         clock.at = Instant(clock.at + 20 * 60 * SECOND)
     store.close()
 

@@ -12,7 +12,7 @@ from tidegate.engine.execute import Executor, Limits
 from tidegate.engine.journal import Journal
 from tidegate.engine.others import OtherStates
 from tidegate.engine.partition import PartitionState
-from tidegate.engine.round import Desk, Round, RoundResult
+from tidegate.engine.round import Round, RoundContext, RoundResult
 from tidegate.journal.facts import Mode
 from tidegate.kinds.policies.fleet import PolicyFleet
 from tidegate.kinds.policies.kind import PolicyKind
@@ -168,14 +168,14 @@ class Worker:
         stage.hub.settle()
         lease = stage.store.lease(self._partition, self._name, stage.clock.now(), TERM)
         assert lease is not None
-        desk = Desk(
+        context = RoundContext(
             BrakeBook(stage.store),
             Journal(stage.store),
             Executor(Limits(), self._breaker),
             stage.clock,
             OtherStates(stage.store).of(self.part.rules),
         )
-        self.last = await Round(desk, self.kind, self.part, lease, mode).run()
+        self.last = await Round(context, self.kind, self.part, lease, mode).run()
         stage.hub.settle()
         return self.last
 

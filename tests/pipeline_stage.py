@@ -18,7 +18,7 @@ from tidegate.engine.execute import Executor, Limits
 from tidegate.engine.journal import Journal
 from tidegate.engine.others import OtherStates
 from tidegate.engine.partition import PartitionState
-from tidegate.engine.round import Desk, Round, RoundResult
+from tidegate.engine.round import Round, RoundContext, RoundResult
 from tidegate.explain.view import PartitionView
 from tidegate.journal.chain import JournalNote
 from tidegate.journal.fact import Fact, Mode
@@ -310,14 +310,14 @@ class Stage:
     async def _round(self) -> RoundResult:
         lease = self.store.lease(PARTITION, "w", self.clock.now(), Duration(400 * DAY))
         assert lease is not None
-        desk = Desk(
+        context = RoundContext(
             BrakeBook(self.store),
             Journal(self.store),
             Executor(Limits(), Breaker()),
             self.clock,
             OtherStates(self.store).of(self.kind.rules),
         )
-        return await Round(desk, self.kind, self.part(), lease, self.mode).run()
+        return await Round(context, self.kind, self.part(), lease, self.mode).run()
 
     def part(self) -> PartitionState[PipelineState]:
         """The pipeline as its journal has it."""

@@ -11,7 +11,7 @@ from tidegate.engine.execute import Executor, Limits
 from tidegate.engine.journal import Journal
 from tidegate.engine.others import OtherStates
 from tidegate.engine.partition import PartitionState
-from tidegate.engine.round import Desk, Round, RoundResult
+from tidegate.engine.round import Round, RoundContext, RoundResult
 from tidegate.journal.facts import Mode
 from tidegate.journal.lease import Lease
 from tidegate.kinds.rollouts.core.journal.state import RolloutState
@@ -142,8 +142,8 @@ def make_round(
 ) -> Round:
     """One round of a rollout, as a worker makes it."""
     others = OtherStates(store).of(part.rules)
-    desk = Desk(book or BrakeBook(store), Journal(store), executor, clock, others)
-    return Round(desk, RolloutKind(fleet), part, lease, mode)
+    context = RoundContext(book or BrakeBook(store), Journal(store), executor, clock, others)
+    return Round(context, RolloutKind(fleet), part, lease, mode)
 
 
 class Process:

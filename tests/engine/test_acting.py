@@ -178,7 +178,7 @@ def test_an_action_goes_on_while_its_lease_is_renewed(renewed: bool, outcome: st
         def now_held() -> Lease | None:
             return store.lease(PARTITION, "w", clock.now(), term) if renewed else lease
 
-        one = Round(plain.desk, plain.kind, plain.part, lease, plain.mode, now_held)
+        one = Round(plain.context, plain.kind, plain.part, lease, plain.mode, now_held)
         return {each.value for _, each in (await one.run()).outcomes}
 
     try:

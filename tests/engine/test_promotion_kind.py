@@ -17,7 +17,7 @@ from tidegate.engine.execute import Executor, Limits
 from tidegate.engine.journal import Journal
 from tidegate.engine.others import OtherStates
 from tidegate.engine.partition import PartitionState
-from tidegate.engine.round import Desk, Round, RoundResult
+from tidegate.engine.round import Round, RoundContext, RoundResult
 from tidegate.forge.port import MergeRequest, RequestState
 from tidegate.journal.chain import JournalNote
 from tidegate.journal.fact import Fact, Mode, tag_of
@@ -65,7 +65,7 @@ class Worker:
         store, rules = self.store, self.kind.rules
         lease = store.lease(NAME, "w", self.clock.now(), Duration(3600 * SECOND))
         assert lease is not None
-        desk = Desk(
+        context = RoundContext(
             BrakeBook(store),
             Journal(store),
             Executor(Limits(), Breaker()),
@@ -73,7 +73,7 @@ class Worker:
             OtherStates(store).of(rules),
         )
         self.kind.dies = dies
-        return await Round(desk, self.kind, self._part(), lease, mode).run()
+        return await Round(context, self.kind, self._part(), lease, mode).run()
 
     def _part(self) -> PartitionState[PromotionState]:
         return PartitionState(self.store, NAME, PromotionRules())

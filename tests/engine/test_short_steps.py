@@ -46,9 +46,9 @@ async def _threads(short_s: float, burns_s: tuple[float, ...]) -> list[bool]:
         lease = stage.store.lease(PARTITION, process.name, stage.clock.now(), TERM)
         assert lease is not None
         made = process.make(lease, Mode.OBSERVE, Executor(Limits(), process.breaker))
-        desk = msgspec.structs.replace(made.desk, short_s=short_s)
+        context = msgspec.structs.replace(made.context, short_s=short_s)
         process.part.basis = None
-        await Round(desk, made.kind, process.part, lease, Mode.OBSERVE).run()
+        await Round(context, made.kind, process.part, lease, Mode.OBSERVE).run()
         stage.clock.at = Instant(stage.clock.at + SECOND)
     here = threading.get_ident()
     return [each == here for each in rules.threads]

@@ -17,7 +17,7 @@ from tidegate.engine.execute import Executor, Limits
 from tidegate.engine.journal import Journal
 from tidegate.engine.others import OtherStates
 from tidegate.engine.partition import PartitionState
-from tidegate.engine.round import Desk, Round, RoundResult
+from tidegate.engine.round import Round, RoundContext, RoundResult
 from tidegate.explain.notice import NoticeKind
 from tidegate.forge.port import MergeRequest
 from tidegate.journal.fact import Mode, tag_of
@@ -74,14 +74,14 @@ class Office:
     async def _round(self, name: str) -> RoundResult:
         lease = self.store.lease(name, "w", self.clock.now(), Duration(3600 * SECOND))
         assert lease is not None
-        desk = Desk(
+        context = RoundContext(
             BrakeBook(self.store),
             Journal(self.store),
             Executor(Limits(), Breaker()),
             self.clock,
             OtherStates(self.store).of(self.kind.rules),
         )
-        return await Round(desk, self.kind, self.part(name), lease, Mode.ACT).run()
+        return await Round(context, self.kind, self.part(name), lease, Mode.ACT).run()
 
     def part(self, name: str) -> PartitionState[PromotionState]:
         """A promotion as its journal has it."""

@@ -193,7 +193,7 @@ class _Wave:
         part, now = self._round.part, self._round.clock.now()
         part.confirm(self._round.lease.token)
         rules, state = part.rules, part.state
-        covers = self._round.desk.book.coverages(part.partition, rules.labels(state), now)
+        covers = self._round.context.book.coverages(part.partition, rules.labels(state), now)
         found: list[str] = []
         for task in tasks:
             why = rules.unwanted(state, task)
@@ -213,5 +213,5 @@ def _failed(detail: str, *, refused: bool = False) -> _Attempt:
 async def _write(round_: "Round", notes: Sequence[JournalNote]) -> None:
     """Append outcomes, with those of other partitions, and fold them in."""
     request: Any = round_.part.request(notes, token=round_.lease.token)
-    head = await round_.desk.journal.append(request)
+    head = await round_.context.journal.append(request)
     await round_.part.take(request, head)

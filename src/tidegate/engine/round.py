@@ -80,7 +80,7 @@ class RoundResult(msgspec.Struct, frozen=True, kw_only=True):
         return sum(outcome is TaskOutcome.FAILED for _, outcome in self.outcomes)
 
 
-class Desk(msgspec.Struct, frozen=True):
+class RoundContext(msgspec.Struct, frozen=True):
     """What rounds of a worker share."""
 
     book: BrakeBook
@@ -149,7 +149,7 @@ class Round:
 
     def __init__(
         self,
-        desk: Desk,
+        context: RoundContext,
         kind: Kind[Any, Any, Any, Any],
         part: PartitionState[Any],
         lease: Lease,
@@ -157,7 +157,7 @@ class Round:
         renewed: Callable[[], Lease | None] | None = None,
     ) -> None:
         """`renewed`: the lease as it is by now; None: it is not ours any more."""
-        self.desk = desk
+        self.context = context
         self.kind = kind
         self.part = part
         self._lease = lease
@@ -174,7 +174,7 @@ class Round:
     @property
     def clock(self) -> Clock:
         """The clock."""
-        return self.desk.clock
+        return self.context.clock
 
     @property
     def lease(self) -> Lease:
@@ -198,7 +198,7 @@ class Round:
             return RoundResult(partition=part.partition, recheck_at=soon, looked=False)
         mode = self.acting = self._mode(now)
         # One call to a thread does both, unless evidence has to be asked for in between.
-        probes = self.desk.book.has_probes
+        probes = self.context.book.has_probes
         self.folds = True
         head, kept, brakes, made = await self._thread(self._fold, now, not probes)
         troubles = await self._gather(now) if kept is None and probes else {}
@@ -241,12 +241,12 @@ class Round:
         A call to a thread and back costs as much as a decision about a hundred targets.
         """
         run = partial(self._step, work, *args, **more)
-        return run() if self.part.step_s < self.desk.short_s else await to_thread(run)
+        return run() if self.part.step_s < self.context.short_s else await to_thread(run)
 
     def _step(self, work: Callable[P, T], *args: P.args, **more: P.kwargs) -> T:
         began = thread_time()
         try:
-            return self.desk.steps.run(self.part.partition, work, *args, **more)
+            return self.context.steps.run(self.part.partition, work, *args, **more)
         finally:
             self.part.step_s = thread_time() - began
 
@@ -266,7 +266,7 @@ class Round:
         why = "not tried for too long; decided again"
         drops = (part.rules.acted(task, TaskOutcome.DROPPED, why, False) for task in late)
         facts += [JournalNote(now, ACTOR, fact) for fact in drops]
-        brakes = self.desk.book.read(now)
+        brakes = self.context.book.read(now)
         basis: _Basis | None = part.basis if rests_on(part, brakes) else None
         if basis is not None and not facts and basis.holds(brakes, head.seq, self._mode(now), now):
             return head, basis, brakes, None
@@ -284,7 +284,7 @@ class Round:
     async def _gather(self, now: Instant) -> dict[str, str]:
         part = self.part
         way = part.rules.under_way(part.state)
-        return await self.desk.book.gather(way.revision, way.since, now, part.wake)
+        return await self.context.book.gather(way.revision, way.since, now, part.wake)
 
     async def _record(
         self, made: _Made | None, head: Head, now: Instant, mode: Mode
@@ -297,7 +297,7 @@ class Round:
             if append is None:
                 return msgspec.structs.replace(made, seq=head.seq)
             try:
-                end = await self.desk.journal.append(append)
+                end = await self.context.journal.append(append)
             except LostClaimError:
                 if not left:
                     raise
@@ -308,12 +308,12 @@ class Round:
         return None
 
     def _again(self, head: Head, now: Instant, mode: Mode) -> _Made | None:
-        return self._make(head, now, mode, self.desk.book.read(now))
+        return self._make(head, now, mode, self.context.book.read(now))
 
     def _make(self, head: Head, now: Instant, mode: Mode, every: Brakes) -> _Made | None:
         part, rules = self.part, self.part.rules
-        brakes = self.desk.book.binding(part.partition, rules.under_way(part.state), every)
-        world = rules.world(part.state, brakes, now, self.desk.others)
+        brakes = self.context.book.binding(part.partition, rules.under_way(part.state), every)
+        world = rules.world(part.state, brakes, now, self.context.others)
         if world is None:
             if part.is_staged:
                 part.write((), after=head, token=self.lease.token)
@@ -344,7 +344,7 @@ class Round:
         stages = self.part.rules.due(self.part.state, now)
         if not any(stages):
             return []
-        return await self.desk.executor.carry_out(self, stages)
+        return await self.context.executor.carry_out(self, stages)
 
 
 def _content(made: _Made | None, kept: _Basis | None) -> tuple[Any, Any, PlanRecord]:

@@ -24,7 +24,7 @@ from tidegate.engine.leading.turns import Backoff, Turns, rest
 from tidegate.engine.notify import NoticeQueue
 from tidegate.engine.others import OtherStates
 from tidegate.engine.partition import PartitionState, verify_chain
-from tidegate.engine.round import Desk, Round, RoundResult, rests_on
+from tidegate.engine.round import Round, RoundContext, RoundResult, rests_on
 from tidegate.engine.vitals import KnownTroubles, Led, Vitals
 from tidegate.engine.watchdog import Steps
 from tidegate.engine.worker_settings import WorkerSettings
@@ -91,9 +91,9 @@ class Worker:
         )
         self._notices = notices
         others, journal, self.steps = OtherStates(store), Journal(store), Steps()
-        desk = partial(Desk, steps=self.steps, short_s=settings.short_s)
-        self._desks = {
-            each.rules.word: desk(self._book, journal, executor, clock, others.of(each.rules))
+        context = partial(RoundContext, steps=self.steps, short_s=settings.short_s)
+        self._contexts = {
+            each.rules.word: context(self._book, journal, executor, clock, others.of(each.rules))
             for each in self._kinds
         }
         self._report = report or (lambda _partition, _outcome: None)
@@ -355,7 +355,7 @@ class Worker:
     ) -> Round:
         mode = Mode.ACT if self._leadership.acts(part.partition) else Mode.OBSERVE
         held = partial(self._leadership.held, part.partition)
-        return Round(self._desks[kind.rules.word], kind, part, lease, mode, held)
+        return Round(self._contexts[kind.rules.word], kind, part, lease, mode, held)
 
     async def _run_round(self, one: Round) -> RoundResult:
         loop = asyncio.get_running_loop()

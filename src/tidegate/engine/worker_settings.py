@@ -24,7 +24,7 @@ class WorkerSettings(msgspec.Struct, frozen=True):
     shares: bool = True
     # How long changes of a partition collect before its next round.
     settle_s: float = 0.0
-    # As of a desk; only for a journal on this machine: a read of it waits for no other.
+    # As of `RoundContext`; only for a journal on this machine: a read of it waits for no other.
     short_s: float = 0.0
     rounds_max: int = 8
     observe_timeout_s: float = 60.0

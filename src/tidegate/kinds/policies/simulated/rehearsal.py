@@ -14,7 +14,7 @@ from tidegate.engine.execute import Executor, Limits
 from tidegate.engine.journal import Journal
 from tidegate.engine.others import OtherStates
 from tidegate.engine.partition import PartitionState
-from tidegate.engine.round import Desk, Round, RoundResult
+from tidegate.engine.round import Round, RoundContext, RoundResult
 from tidegate.journal.chain import JournalNote
 from tidegate.journal.facts import Asked, Mode
 from tidegate.kinds.policies.core.memory import DEPARTURE
@@ -150,14 +150,14 @@ class PolicyRehearsal:
         self._on_round()
         lease = self._store.lease(part.partition, HOLDER, self.clock.at, TERM)
         assert lease is not None, "there is no other worker"
-        desk = Desk(
+        context = RoundContext(
             BrakeBook(self._store),
             Journal(self._store),
             Executor(Limits(), self._breaker),
             self.clock,
             OtherStates(self._store).of(part.rules),
         )
-        result = await Round(desk, kind, part, lease, Mode.ACT).run()
+        result = await Round(context, kind, part, lease, Mode.ACT).run()
         await asyncio.sleep(ROUND_S)
         return result
 
