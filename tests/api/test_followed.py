@@ -34,7 +34,7 @@ from tidegate.model.errors import OutsideError
 from tidegate.model.time import Instant
 from tidegate.page.pages import ServicePages
 from tidegate.store import followed as module
-from tidegate.store.archive_port import Archive, JournalSight
+from tidegate.store.archive_port import Archive, JournalSnapshot
 from tidegate.store.client.memory import MemoryStore
 from tidegate.store.followed import FollowedJournal, NotAtHandError
 from tidegate.wiring import open_store
@@ -48,7 +48,7 @@ class CountingStore(MemoryStore):
         self.looks = self.reads = 0
         self.entries = 0
 
-    def look(self, after: Mapping[str, int], *, claims: bool = False) -> JournalSight:
+    def look(self, after: Mapping[str, int], *, claims: bool = False) -> JournalSnapshot:
         """One more."""
         self.looks += 1
         return super().look(after, claims=claims)
@@ -198,7 +198,7 @@ def test_nothing_reads_the_journal_once_the_threads_have_ended() -> None:
     others = set(threading.enumerate())
 
     class SlowStore(MemoryStore):
-        def look(self, after: Mapping[str, int], *, claims: bool = False) -> JournalSight:
+        def look(self, after: Mapping[str, int], *, claims: bool = False) -> JournalSnapshot:
             begun.set()
             happened(goes_on, "it is told to end")
             left.append("look")

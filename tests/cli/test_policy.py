@@ -165,8 +165,8 @@ def test_a_file_of_the_existing_command_line_is_taken(owner: Owner) -> None:
         (["pay-prod-1", "--schedule", "0 48 * * *"], "is not a schedule"),
         (["pay-prod-1", "--sector", "prd"], 'did you mean "prod"?'),
         (["pay-prod-1", "--blocked-versions", "(?=4)"], "which RE2 cannot"),
-        (["pay-prod-1", "--blocked-versions", r"^4\.1{1,2}"], r'"^4\.1{1,2}" holds a comma'),
-        (["pay-prod-1", "--blocked-versions", "x,4[,.]1"], '"4[,.]1" holds a comma'),
+        (["pay-prod-1", "--blocked-versions", r"^4\.1{1,2}"], r'"^4\.1{1,2}" contains a comma'),
+        (["pay-prod-1", "--blocked-versions", "x,4[,.]1"], '"4[,.]1" contains a comma'),
         (["pay-prod-11", "--soak-days", "2"], 'not in o-payments; did you mean "pay-prod-1"?'),
         (["maps-1", "--soak-days", "2"], "not in o-payments"),
         (["nothing-*", "--soak-days", "2"], "there are pay-prod-1, pay-prod-2"),
@@ -184,7 +184,7 @@ def test_what_cannot_be_is_refused_in_words(owner: Owner, args: list[str], says:
     "document, says",
     [
         ('[{"name": "pay-prod-1", "conditons": {}}]', 'unknown field; did you mean "conditions"?'),
-        ('[{"name": "pay-prod-1", "workloads": ["a,b"]}]', "holds a comma"),
+        ('[{"name": "pay-prod-1", "workloads": ["a,b"]}]', "contains a comma"),
         ('[{"schedule": "anytime"}]', "write the name of a cluster"),
         ('[{"name": "pay-prod-1"}, {"subscription_id": "pay-prod-1-sub"}]', "is listed twice"),
         ('[{"name": "pay-prod-1", "labels": {"sector": "x"}}]', "write the field of the policy"),
@@ -434,7 +434,7 @@ def test_version_blocks_tell_what_they_hit(owner: Owner) -> None:
     got = json.loads(owner.does("version-blocks", "get", "-o", "json"))
     assert (got["kind"], got["items"]) == ("VersionBlockList", [r"^4\.16\.4$"])
     assert "did you mean" in owner.refused("version-blocks", "remove", r"^4\.16\.5$")
-    assert "holds a comma" in owner.refused("version-blocks", "add", "^4.1{1,2}")
+    assert "contains a comma" in owner.refused("version-blocks", "add", "^4.1{1,2}")
     assert "Specify what to block:" in owner.refused("version-blocks", "set")
     owner.does("version-blocks", "set", "--nothing")
     assert "blocked-versions" not in owner.labels()

@@ -15,7 +15,7 @@ import pytest
 
 from tests import command
 from tests.contract.journals import notes
-from tidegate.journal.lease import Look, Wish
+from tidegate.journal.lease import LeaseRequest, Look
 from tidegate.model.json_text import json_decoder
 from tidegate.model.time import Duration, Instant
 from tidegate.store.client.partition import find, find_leases
@@ -198,7 +198,7 @@ def test_a_former_edition_reads_the_leases_of_this_one_and_this_one_those(site: 
     with closing(open_store(site.address)) as store:
         look = Look(by="new", acts=True, at=now, every=Duration(30))
         store.take_many("new", {"k/a": look}, now, term)
-        store.wish(("k/a",), Wish("other", True, Instant(2_000)), now)
+        store.wish(("k/a",), LeaseRequest("other", True, Instant(2_000)), now)
     kept = (
         postgres_database(site.address)
         if "://" in site.address

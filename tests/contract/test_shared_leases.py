@@ -1,7 +1,7 @@
 """Leases of many partitions at once, and wishes for those of others, whatever keeps the journal."""
 
 from tests.contract.journals import Journal
-from tidegate.journal.lease import Lease, Look, Wish
+from tidegate.journal.lease import Lease, LeaseRequest, Look
 from tidegate.model.time import Duration, Instant
 from tidegate.store.archive_port import Archive
 
@@ -61,9 +61,9 @@ def test_many_are_given_back_and_their_tokens_stay_used(store: Archive) -> None:
 def test_a_wish_stays_until_it_is_fulfilled_or_ends(store: Archive) -> None:
     """Renewing and giving back keep it, taking by the one who wished ends it."""
     store.take_many("w1", looks("w1", ("k/a", "k/b")), NOW, TERM)
-    wish = Wish("w2", True, Instant(NOW + 50))
+    wish = LeaseRequest("w2", True, Instant(NOW + 50))
     store.wish(("k/a", "k/b", "k/none"), wish, NOW)
-    store.wish(("k/a",), Wish("w3", True, Instant(NOW + 90)), NOW)
+    store.wish(("k/a",), LeaseRequest("w3", True, Instant(NOW + 90)), NOW)
     assert store.leases()["k/a"].wished(NOW) == wish, "the first stays"
     assert store.renew("w1", looks("w1", ("k/a",)), NOW, TERM)["k/a"].wish == wish
     store.release(store.leases()["k/a"].lease)
@@ -78,7 +78,7 @@ def test_a_wish_for_what_none_holds_is_not_kept(store: Archive) -> None:
     """It is there to be taken."""
     (lease,) = store.take_many("w1", looks("w1", ("k/a",)), NOW, TERM).values()
     store.release(lease)
-    store.wish(("k/a",), Wish("w2", True, Instant(NOW + 50)), NOW)
+    store.wish(("k/a",), LeaseRequest("w2", True, Instant(NOW + 50)), NOW)
     assert store.leases()["k/a"].wish is None
 
 

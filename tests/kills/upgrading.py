@@ -119,7 +119,7 @@ def served_by(url: str, folder: Path) -> Path:
     return path
 
 
-class Crew:
+class ForkPool:
     """Two replicas: one runs, the other serves."""
 
     def __init__(self, url: str, database: str, folder: Path) -> None:
@@ -161,7 +161,7 @@ def kill_upgraders(kills: int, seed: int, database: str, folder: Path) -> None:
     rng.shuffle(asleep)
     share = -(-len(asleep) // (kills + 1))
     with simulation(world, folder) as url:
-        crew = Crew(url, database, folder)
+        crew = ForkPool(url, database, folder)
         try:
             _wait_for_a_look(url, crew)
             busy = 0
@@ -182,7 +182,7 @@ def kill_upgraders(kills: int, seed: int, database: str, folder: Path) -> None:
             check(control(url)["writes"], world, store)
 
 
-def _wait_for_a_look(url: str, crew: Crew) -> None:
+def _wait_for_a_look(url: str, crew: ForkPool) -> None:
     until = time.monotonic() + PATIENCE_S
     while not control(url)["calls"]:
         assert time.monotonic() < until, f"nobody looks: {crew.said()}"
@@ -203,7 +203,7 @@ def _wait_for_work(url: str, woken: Set[str], rng: random.Random) -> bool:
     return True
 
 
-def _wait_for_all(url: str, world: World, crew: Crew) -> None:
+def _wait_for_all(url: str, world: World, crew: ForkPool) -> None:
     """Until everything that can be asked for was, and owners were notified."""
     until = time.monotonic() + 2 * PATIENCE_S
     wrong = [name for name, sort in world.sorts.items() if sort == "wrong"]

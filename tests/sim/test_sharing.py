@@ -5,7 +5,7 @@ import pytest
 from tests.sim import sized
 from tests.sim.sharing import UNHELD_MAX_S, tell_sharing
 from tidegate.engine.leading.share import ShareView, share_step
-from tidegate.journal.lease import KeptLease, Lease, Look, Wish
+from tidegate.journal.lease import KeptLease, Lease, LeaseRequest, Look
 from tidegate.model.time import Duration, Instant
 
 # Two stories of this size reach every branch that four of twice the size reach.
@@ -24,7 +24,7 @@ def test_workers_that_come_and_go_share_evenly(seed: int) -> None:
     assert story.moves > 0
 
 
-def held(by: str, *, acts: bool = True, wish: Wish | None = None) -> KeptLease:
+def held(by: str, *, acts: bool = True, wish: LeaseRequest | None = None) -> KeptLease:
     """A lease that runs."""
     return KeptLease(Lease("", by, 1, Instant(2_000)), Duration(100), Look(by, acts), wish)
 
@@ -53,7 +53,7 @@ def test_a_worker_gives_up_what_makes_it_even_and_no_more() -> None:
     """Two newcomers asked for five of ten each: three go to either."""
     until = Instant(2_000)
     ten = {
-        f"k/{number}": held("me", wish=Wish(("a", "b")[number % 2], True, until))
+        f"k/{number}": held("me", wish=LeaseRequest(("a", "b")[number % 2], True, until))
         for number in range(10)
     }
     step = share_step(view(ten))
@@ -65,10 +65,14 @@ def test_a_worker_gives_up_what_makes_it_even_and_no_more() -> None:
 
 def test_a_wish_that_ended_binds_none() -> None:
     """Its worker is gone: nothing is given up for it, and what is free is taken."""
-    old = Wish("gone", True, Instant(NOW - 1))
+    old = LeaseRequest("gone", True, Instant(NOW - 1))
     ten = {f"k/{number}": held("me", wish=old) for number in range(10)}
     assert not share_step(view(ten)).give
     free = {"k/0": KeptLease(Lease("k/0", "", 1, Instant(0)), Duration(100), None, old)}
     assert share_step(view(free)).take == ("k/0",)
-    kept = {"k/0": KeptLease(Lease("k/0", "", 1, Instant(0)), wish=Wish("b", True, Instant(2_000)))}
+    kept = {
+        "k/0": KeptLease(
+            Lease("k/0", "", 1, Instant(0)), wish=LeaseRequest("b", True, Instant(2_000))
+        )
+    }
     assert not share_step(view(kept)).take

@@ -194,7 +194,7 @@ def test_what_no_label_can_say_is_reported() -> None:
     sector = BundledSector(name="prod", elsewhere=(("stage", "maps"),))
     org_labels(BundledOrg(id="o", name="pay", where="g.yml:1", sectors=(sector,)), problems)
     comma, elsewhere = (each.text() for each in problems)
-    assert comma.startswith('f.yml:3: cluster/c: workloads: "a,b" holds a comma, at which')
+    assert comma.startswith('f.yml:3: cluster/c: workloads: "a,b" contains a comma, which')
     assert elsewhere.startswith('g.yml:1: pay: sectors.prod: waits for the sector "stage" of maps')
 
 

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="forks on Linux 
 PRELUDE = """
 import os, time
 from tidegate.machine import processes
-from tidegate.machine.processes import Crew, SharedWork
+from tidegate.machine.processes import ForkPool, SharedWork
 
 HERE = os.getpid()
 
@@ -27,7 +27,7 @@ def shared(parts, here, elsewhere, decode, count=4, last=None):
         here=here, elsewhere=elsewhere, decode=decode, encode=lambda each: repr(each).encode(),
         last=last,
     )
-    return Crew(work, parts, count)
+    return ForkPool(work, parts, count)
 
 def results(*args):
     crew = shared(*args)

@@ -15,7 +15,7 @@ import msgspec
 from tidegate.bundle.catalogue import Catalogue
 from tidegate.bundle.leaf import Leaf, decode_leaf, encode_leaf, read_leaf
 from tidegate.machine.cache import Cache
-from tidegate.machine.processes import Crew, SharedWork, processes
+from tidegate.machine.processes import ForkPool, SharedWork, processes
 
 # Called with the number of files that were read since the last call.
 Progress = Callable[[int], None]
@@ -99,7 +99,7 @@ class FileReader:
         self._cores = cores
         self._parts: list[_Part] = []
         self._found: list[list[_ReadFile]] = []
-        self._crew: Crew[_Part, list[_ReadFile]] | None = None
+        self._crew: ForkPool[_Part, list[_ReadFile]] | None = None
 
     def __enter__(self) -> "FileReader":
         return self
@@ -136,7 +136,7 @@ class FileReader:
             last=self._keep if self._cache.shared else None,
         )
         self._parts = parts
-        self._crew = Crew(work, parts, count)
+        self._crew = ForkPool(work, parts, count)
         self._found = self._crew.results()
 
     def _read(self, part: _Part) -> list[_ReadFile]:

@@ -19,7 +19,7 @@ from typing import TypedDict, TypeVar
 
 from msgspec.structs import replace
 
-from tidegate.documents.calendar_doc import Files, Stretch, read_calendar_of
+from tidegate.documents.calendar_doc import CalendarRange, Files, read_calendar_of
 from tidegate.documents.evidence_doc import Probes, read_approval, read_health
 from tidegate.documents.reader import Reader
 from tidegate.documents.scope_doc import read_kind, read_scope
@@ -45,7 +45,7 @@ IN_DOCUMENT = "change `brakes` of the document"
 
 def read_brakes(
     reader: Reader,
-    stretch: Stretch,
+    stretch: CalendarRange,
     files: Files | None = None,
     probes: Probes | None = None,
     lift: str = "",
@@ -194,7 +194,7 @@ def _expedite(reader: Reader) -> Expedite:
     return Expedite(**common, version=version)
 
 
-def _freeze(reader: Reader, stretch: Stretch, files: Files | None) -> Freeze:
+def _freeze(reader: Reader, stretch: CalendarRange, files: Files | None) -> Freeze:
     calendar = read_calendar_of(reader, stretch, files)
     return Freeze(
         **read_common(reader),

@@ -28,7 +28,7 @@ _LOCAL = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d)?", re.ASCII)
 Files = Callable[[str], str]
 
 
-class Stretch(msgspec.Struct, frozen=True):
+class CalendarRange(msgspec.Struct, frozen=True):
     """What is read of a calendar: from now to how far ahead."""
 
     begin: Instant
@@ -43,12 +43,12 @@ class Calendar(msgspec.Struct, frozen=True):
     known_until: Instant | None = None
 
 
-def stretch_from(now: Instant, lasting: Duration | None = None) -> Stretch:
+def stretch_from(now: Instant, lasting: Duration | None = None) -> CalendarRange:
     """From a moment on to the horizon beyond the simulated time."""
-    return Stretch(now, Instant(now + (lasting or 0) + HORIZON))
+    return CalendarRange(now, Instant(now + (lasting or 0) + HORIZON))
 
 
-def read_calendar_of(reader: Reader, stretch: Stretch, files: Files | None) -> Calendar:
+def read_calendar_of(reader: Reader, stretch: CalendarRange, files: Files | None) -> Calendar:
     """The spans a freeze is on."""
     written = [name for name in _FIELDS if reader.has(name)]
     zone = _zone(reader)
@@ -78,7 +78,9 @@ def _rule_is_readable(reader: Reader) -> bool:
 _FIELDS = ("from", "to", "rrule", "ics", "icsFile")
 
 
-def _expand(reader: Reader, field: str, found: list[RecurringSeries], stretch: Stretch) -> Calendar:
+def _expand(
+    reader: Reader, field: str, found: list[RecurringSeries], stretch: CalendarRange
+) -> Calendar:
     spans: list[Span] = []
     goes_on = False
     for series in found:

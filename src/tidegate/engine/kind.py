@@ -210,7 +210,7 @@ class Rules(Generic[S, W, P]):
             key=task.key, target=task.name, outcome=outcome, detail=detail, refused=refused
         )
 
-    def told(self, state: S) -> Mapping[str, Instant]:
+    def sent(self, state: S) -> Mapping[str, Instant]:
         """The keys of notices that were sent, and when."""
         raise NotImplementedError
 

@@ -69,7 +69,7 @@ class NoticeQueue:
         if not result.is_new and not sent and name not in self._unsent:
             return
         self._unsent.discard(name)
-        told, now = rules.told(part.state), round_.clock.now()
+        recorded, now = rules.sent(part.state), round_.clock.now()
         due = rules.notices(name, part.state, result.world, result.plan, now)
         # What is not wanted counts as sent: a choice made later is not for the past.
         silent = {
@@ -79,7 +79,7 @@ class NoticeQueue:
             for key in notice.keys
         }
         entry = part.next_seq - 1
-        keys = tuple(sorted(key for key in sent | silent if key not in told))
+        keys = tuple(sorted(key for key in sent | silent if key not in recorded))
         if keys or due.retired:
             note = JournalNote(now, ACTOR, Told(keys=keys, retired=due.retired))
             await asyncio.to_thread(part.write, [note], token=round_.lease.token)

@@ -7,7 +7,7 @@ A failed target stays changed and unsoaked until it is retried or gets a new rev
 
 import msgspec
 
-from tidegate.gates.claims import Pot
+from tidegate.gates.claims import ClaimPool
 from tidegate.gates.scope import EVERYTHING, Scope
 from tidegate.model.brake_reasons import BrakeReason
 from tidegate.model.limit import Limit
@@ -40,7 +40,7 @@ def budget_label(budget: Budget, value: str | None) -> str:
     return f"budget {budget.name} ({which})"
 
 
-def budget_verdict(label: str, pot: Pot, target: str) -> Verdict:
+def budget_verdict(label: str, pot: ClaimPool, target: str) -> Verdict:
     """Whether one more may be changed."""
     used, limit = len(pot.holders), pot.limit
     if pot.owns(target):

@@ -42,7 +42,7 @@ class ClaimHolder(msgspec.Struct, frozen=True, kw_only=True):
     failed: bool = False
 
 
-class Pot:
+class ClaimPool:
     """The places of one budget or mutex."""
 
     def __init__(self, name: str, limit: int, claims: Iterable[Claim], partition: str) -> None:

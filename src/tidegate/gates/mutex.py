@@ -6,7 +6,7 @@ keeps it, and says so. The verdict names the holder, since when, and what would 
 
 import msgspec
 
-from tidegate.gates.claims import ClaimHolder, Pot
+from tidegate.gates.claims import ClaimHolder, ClaimPool
 from tidegate.gates.scope import Scope
 from tidegate.model.brake_reasons import BrakeReason
 from tidegate.model.verdict import Verdict, verdict
@@ -24,7 +24,7 @@ def mutex_claim(mutex: Mutex) -> str:
     return f"mutex/{mutex.name}"
 
 
-def mutex_verdict(mutex: Mutex, pot: Pot, target: str) -> Verdict:
+def mutex_verdict(mutex: Mutex, pot: ClaimPool, target: str) -> Verdict:
     """Whether the target may have it."""
     others = [holder for holder in pot.holders if holder.target != target or not pot.owns(target)]
     if others:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 
 from tidegate.gates.brakes import Brakes, Coverage
 from tidegate.gates.budget import Budget, budget_claim, budget_label, budget_verdict
-from tidegate.gates.claims import Claim, ClaimHolder, Pot
+from tidegate.gates.claims import Claim, ClaimHolder, ClaimPool
 from tidegate.gates.mutex import Mutex, mutex_claim, mutex_verdict
 from tidegate.model.verdict import Verdict
 
@@ -13,7 +13,7 @@ from tidegate.model.verdict import Verdict
 class Share:
     """One budget or mutex, and its verdicts; targets with equal verdicts share one object."""
 
-    def __init__(self, pot: Pot, speak: Callable[[Pot, str], Verdict]) -> None:
+    def __init__(self, pot: ClaimPool, speak: Callable[[ClaimPool, str], Verdict]) -> None:
         self.pot = pot
         self._speak = speak
         self._said: dict[object, Verdict] = {}
@@ -83,8 +83,8 @@ class ShareLedger:
             self._shares[name] = known
         return known
 
-    def _pot(self, name: str, limit: int, brake: str) -> Pot:
-        pot = Pot(name, limit, self._claims[name], self._partition)
+    def _pot(self, name: str, limit: int, brake: str) -> ClaimPool:
+        pot = ClaimPool(name, limit, self._claims[name], self._partition)
         for holder in (*self._exposed[name], *self._unsure[brake]):
             pot.expose(holder)
         return pot

@@ -34,7 +34,7 @@ class Look(msgspec.Struct, frozen=True):
     left: bool = False
 
 
-class Wish(msgspec.Struct, frozen=True):
+class LeaseRequest(msgspec.Struct, frozen=True):
     """A worker with fewer partitions asks the holder of a lease for it."""
 
     by: str
@@ -53,9 +53,9 @@ class KeptLease(msgspec.Struct, frozen=True):
     term: Duration = Duration(0)
     # None: an older Tidegate did not say.
     look: Look | None = None
-    wish: Wish | None = None
+    wish: LeaseRequest | None = None
 
-    def wished(self, now: Instant) -> Wish | None:
+    def wished(self, now: Instant) -> LeaseRequest | None:
         """Which worker asks for it at this moment."""
         wish = self.wish
         return wish if wish is not None and wish.until > now else None

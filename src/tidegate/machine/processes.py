@@ -121,7 +121,7 @@ class _Fork(NamedTuple):
         os.close(self.others)
 
 
-class Crew(Generic[P, R]):
+class ForkPool(Generic[P, R]):
     """This process and its forks, at one piece of work; when it is closed, no fork is left."""
 
     def __init__(self, work: SharedWork[P, R], parts: Sequence[P], count: int) -> None:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from tidegate.journal.chain import Break, JournalEntry, JournalNote
-from tidegate.journal.lease import KeptLease, Lease, Look, Wish
+from tidegate.journal.lease import KeptLease, Lease, LeaseRequest, Look
 from tidegate.machine.clock import Clock
 from tidegate.model.errors import OutsideError, StaleError
 from tidegate.model.time import SECOND, Duration, Instant
@@ -237,7 +237,7 @@ class FaultyStore:
         with self._call(OF_STORE_WRITING):
             self._store.release_many(leases)
 
-    def wish(self, partitions: Sequence[str], wish: Wish, now: Instant) -> None:
+    def wish(self, partitions: Sequence[str], wish: LeaseRequest, now: Instant) -> None:
         """Ask for leases of others."""
         with self._call(OF_STORE_WRITING):
             self._store.wish(partitions, wish, now)

@@ -27,7 +27,7 @@ class SeenPartition(msgspec.Struct, frozen=True):
     record: KeptLease
 
 
-class JournalSight(msgspec.Struct, frozen=True):
+class JournalSnapshot(msgspec.Struct, frozen=True):
     """A journal at one moment, as far as one look goes."""
 
     # All there are, those with a lease and no entry among them, in order of names.
@@ -45,7 +45,7 @@ class Archive(Store, Protocol):
         """Every chain from its first kept entry to its last, by name."""
         ...
 
-    def look(self, after: Mapping[str, int], *, claims: bool = False) -> JournalSight:
+    def look(self, after: Mapping[str, int], *, claims: bool = False) -> JournalSnapshot:
         """All partitions, and the entries behind these numbers, in as few questions as can be.
 
         A chain that grew by more than LOOK_ENTRIES_MAX, or is shorter than that, has no entries.

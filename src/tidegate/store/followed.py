@@ -18,7 +18,7 @@ from tidegate.journal.chain import Break, JournalEntry, JournalNote, genesis, li
 from tidegate.journal.lease import KeptLease
 from tidegate.journal.pieces import Chain
 from tidegate.journal.selection import EntryFilter
-from tidegate.store.archive_port import Archive, JournalSight, ReadOnlyArchive, SeenPartition
+from tidegate.store.archive_port import Archive, JournalSnapshot, ReadOnlyArchive, SeenPartition
 from tidegate.store.port import Head, TakenPlace, Tell
 
 # Entries that are kept of a chain at least, once it was read: what a page shows at its end, and a
@@ -115,7 +115,7 @@ class FollowedJournal(ReadOnlyArchive):
             with self._lock:
                 self._take(found, known)
 
-    def _take(self, found: JournalSight, known: dict[str, int]) -> None:
+    def _take(self, found: JournalSnapshot, known: dict[str, int]) -> None:
         seen = found.partitions
         for name, ours in [*self._ours.items()]:
             if name in seen and seen[name].chain.seq < ours.seq:  # it was written meanwhile

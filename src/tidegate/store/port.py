@@ -9,7 +9,7 @@ from typing import Protocol
 import msgspec
 
 from tidegate.journal.chain import Break, JournalEntry, JournalNote
-from tidegate.journal.lease import KeptLease, Lease, Look, Wish
+from tidegate.journal.lease import KeptLease, Lease, LeaseRequest, Look
 from tidegate.model.errors import OutsideError, StaleError, UserError
 from tidegate.model.problem import Problem
 from tidegate.model.time import Duration, Instant
@@ -162,7 +162,7 @@ class Store(Protocol):
         """Give many leases back at once, as `release` does."""
         ...
 
-    def wish(self, partitions: Sequence[str], wish: Wish, now: Instant) -> None:
+    def wish(self, partitions: Sequence[str], wish: LeaseRequest, now: Instant) -> None:
         """Ask the holders of some leases for them; one that another asked for stays as it is."""
         ...
 

@@ -22,7 +22,7 @@ from tidegate.kinds.rollouts.core.strategy import Strategy
 from tidegate.kinds.rollouts.kind import RolloutKind
 from tidegate.kinds.rollouts.simulated.faulty_fleet import FaultyFleet
 from tidegate.kinds.rollouts.simulated.port import SimulatedFleet
-from tidegate.kinds.rollouts.wire.scenario_doc import Scenario, SimulatedGroup, Temper
+from tidegate.kinds.rollouts.wire.scenario_doc import Scenario, SimulatedGroup, TargetBehaviour
 from tidegate.model.time import SECOND, Duration, Instant
 from tidegate.simulation.faults import SLOW_S, CallFault, Faults
 from tidegate.simulation.virtual_loop import VirtualClock, VirtualLoop
@@ -127,7 +127,7 @@ class RolloutScene(Scene):
             tuple(SimulatedGroup(*each) for each in zip(groups, map(tuple, members), strict=True)),
             hasty(make_strategy(Dice(seed))),
             stop_after=Duration(0),
-            temper=Temper(Duration(SECOND), Duration(rng.choice((1, 5, 25)) * SECOND)),
+            temper=TargetBehaviour(Duration(SECOND), Duration(rng.choice((1, 5, 25)) * SECOND)),
             success="applied",
             failure_percent=rng.choice((0, 0, 5, 15)),
             silence_percent=rng.choice((0, 0, 0, 5)),

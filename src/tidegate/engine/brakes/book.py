@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from tidegate.documents.brake_doc import read_brakes
-from tidegate.documents.calendar_doc import Stretch, stretch_from
+from tidegate.documents.calendar_doc import CalendarRange, stretch_from
 from tidegate.documents.reader import Reader
 from tidegate.engine.brakes.source import BrakeSource, Written
 from tidegate.engine.kind import UnderWay
@@ -223,7 +223,7 @@ def _answered(gate: ApprovalGate, way: UnderWay) -> ApprovalGate:
 
 
 def put_together(
-    written: Iterable[Written], stretch: Stretch, probes: dict[str, Probe] | None = None
+    written: Iterable[Written], stretch: CalendarRange, probes: dict[str, Probe] | None = None
 ) -> Brakes:
     """One set of brakes from many places, and the probes of its health gates."""
     found: dict[str, list[object]] = {field: [] for field in KEPT}

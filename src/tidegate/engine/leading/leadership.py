@@ -13,7 +13,7 @@ from fnmatch import fnmatchcase
 
 from tidegate.engine.batch import Batcher
 from tidegate.engine.leading.share import ShareStep, ShareView, free_ones, share_step
-from tidegate.journal.lease import STANDBY, KeptLease, Lease, Look, Wish
+from tidegate.journal.lease import STANDBY, KeptLease, Lease, LeaseRequest, Look
 from tidegate.machine.clock import Clock
 from tidegate.model.errors import OutsideError, StaleError
 from tidegate.model.time import SECOND, Duration, Instant
@@ -192,7 +192,7 @@ class Leadership:
         if step.wish and self._shares:
             for acts in (True, False):
                 some = [each for each in step.wish if self.acts(each) is acts]
-                wish = Wish(self._holder, acts, Instant(now + self._term))
+                wish = LeaseRequest(self._holder, acts, Instant(now + self._term))
                 if some:
                     await asyncio.to_thread(self._store.wish, some, wish, now)
 

@@ -226,7 +226,7 @@ class PlainRules(Rules[S, PlainWorld, Plan], Generic[S]):
         ask = Ask(purpose=Purpose.ROLL_OUT, now=now, revision=task.change, need=Duration(0))
         return shut_now(coverages.of(task.target), ask)
 
-    def told(self, state: S) -> Mapping[str, Instant]:
+    def sent(self, state: S) -> Mapping[str, Instant]:
         """The keys of notices that were sent."""
         return state.told
 

@@ -156,7 +156,7 @@ class PromotionRules(Rules[PromotionState, PromotionWorld, PromotionDecision]):
         found = (shut_now(coverages.of(name), ask) for name in task.change.environments)
         return next((each for each in found if each is not None), None)
 
-    def told(self, known: PromotionState) -> Mapping[str, Instant]:
+    def sent(self, known: PromotionState) -> Mapping[str, Instant]:
         """The keys of notices that were sent."""
         return known.told
 

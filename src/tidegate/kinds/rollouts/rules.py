@@ -172,7 +172,7 @@ class RolloutRules(Rules[RolloutState, RolloutWorld, RolloutPlan]):
         ask = Ask(purpose=task.purpose, now=now, revision=task.change.revision, need=Duration(0))
         return shut_now(coverages.of(task.target), ask)
 
-    def told(self, known: RolloutState) -> Mapping[str, Instant]:
+    def sent(self, known: RolloutState) -> Mapping[str, Instant]:
         """The keys of notices that were sent."""
         return known.told
 

@@ -158,7 +158,7 @@ class UpgradeRules(Rules[UpgradeState, OrganisationWorld, OrganisationPlan]):
             return None
         return found
 
-    def told(self, known: UpgradeState) -> Mapping[str, Instant]:
+    def sent(self, known: UpgradeState) -> Mapping[str, Instant]:
         """The keys of notices, and of entries of service logs, that were sent."""
         return known.told
 

@@ -48,7 +48,7 @@ class LogLine(msgspec.Struct, frozen=True):
     text: str
 
 
-class Insides(Protocol):
+class PodContents(Protocol):
     """What runs in the pods of a cluster."""
 
     def answer(self, namespace: str, pod: str, port: int, path: str) -> str:
@@ -79,7 +79,7 @@ class SimulatedApi:
         self.namespaces: set[str] = set()
         self.records: dict[Key, StoredObject] = {}
         # None: nothing runs in its pods.
-        self.insides: Insides | None = None
+        self.insides: PodContents | None = None
         self.version = 1
         # The version at which an object of a kind last came, changed or went.
         self.version_of: dict[ResourceKind, int] = {}

@@ -30,8 +30,8 @@ from tidegate.kubernetes.port import (
     kind_of,
 )
 from tidegate.kubernetes.simulated.api import (
-    Insides,
     Key,
+    PodContents,
     SimulatedApi,
     StoredObject,
     part_of,
@@ -308,7 +308,7 @@ class SimulatedCluster:
             if path in owned and old.fields.get(path) != value
         )
 
-    def _insides(self) -> Insides:
+    def _insides(self) -> PodContents:
         if self._api.insides is None:
             raise OutsideError("nothing runs in this cluster's pods")
         return self._api.insides

@@ -10,7 +10,7 @@ from typing import Any
 from tidegate.journal.chain import JournalEntry
 from tidegate.journal.pieces import Chain, Piece
 from tidegate.journal.selection import EntryFilter, matches_inside
-from tidegate.store.archive_port import JournalSight
+from tidegate.store.archive_port import JournalSnapshot
 from tidegate.store.client import transfer
 from tidegate.store.client.backup import copy_file
 from tidegate.store.client.database import Database
@@ -29,7 +29,7 @@ class SqlArchive(SqlStore):
         super().__init__(database)
         self._rows = PartitionRows()
 
-    def look(self, after: Mapping[str, int], *, claims: bool = False) -> JournalSight:
+    def look(self, after: Mapping[str, int], *, claims: bool = False) -> JournalSnapshot:
         """All partitions, and the entries behind these numbers: a statement each."""
         with self._database.asking() as driver:
             seen = self._rows.read(driver)
@@ -37,7 +37,7 @@ class SqlArchive(SqlStore):
         with self._database.asking() as driver:
             entries = behind(driver, wanted)
             held = find_claims(driver) if claims else None
-        return JournalSight(seen, entries, held)
+        return JournalSnapshot(seen, entries, held)
 
     def chains(self) -> list[Chain]:
         """Every chain from its first kept entry to its last, by name."""

@@ -9,13 +9,13 @@ from pathlib import Path
 from threading import RLock
 
 from tidegate.journal.chain import Break, JournalEntry, JournalNote, genesis, link, verify
-from tidegate.journal.lease import KeptLease, Lease, Look, Wish
+from tidegate.journal.lease import KeptLease, Lease, LeaseRequest, Look
 from tidegate.journal.pieces import Chain, Claimed, Piece
 from tidegate.journal.selection import EntryFilter, matches
 from tidegate.model.errors import StaleError, UserError
 from tidegate.model.problem import Problem
 from tidegate.model.time import Duration, Instant
-from tidegate.store.archive_port import LOOK_ENTRIES_MAX, JournalSight, SeenPartition
+from tidegate.store.archive_port import LOOK_ENTRIES_MAX, JournalSnapshot, SeenPartition
 from tidegate.store.client import rules
 from tidegate.store.port import Append, Head, LostClaimError, TakenPlace, Tell, append_each
 
@@ -179,7 +179,7 @@ class MemoryStore:
             for lease, look in leases:
                 self.release(lease, look)
 
-    def wish(self, partitions: Sequence[str], wish: Wish, now: Instant) -> None:
+    def wish(self, partitions: Sequence[str], wish: LeaseRequest, now: Instant) -> None:
         """Ask the holders of some leases for them."""
         rules.check_names(wish.by)
         with self._lock:
@@ -226,7 +226,7 @@ class MemoryStore:
         with self._lock:
             return [self._partitions[name].chain(name) for name in self.partitions()]
 
-    def look(self, after: Mapping[str, int], *, claims: bool = False) -> JournalSight:
+    def look(self, after: Mapping[str, int], *, claims: bool = False) -> JournalSnapshot:
         """All partitions, and the entries behind these numbers."""
         with self._lock:
             seen = {
@@ -237,7 +237,7 @@ class MemoryStore:
             held = self.claims() if claims else None
         few = {name: some for name, some in found.items() if 0 < len(some) <= LOOK_ENTRIES_MAX}
         whole = {name: some for name, some in few.items() if some[0].seq == after[name] + 1}
-        return JournalSight(seen, whole, held)
+        return JournalSnapshot(seen, whole, held)
 
     def find(
         self, partition: str, wanted: EntryFilter, *, after: int = 0

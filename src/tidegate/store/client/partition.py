@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from tidegate.journal.chain import genesis
-from tidegate.journal.lease import KeptLease, Lease, Look, Wish
+from tidegate.journal.lease import KeptLease, Lease, LeaseRequest, Look
 from tidegate.journal.pieces import Chain
 from tidegate.model.json_text import json_decoder
 from tidegate.model.time import Duration, Instant
@@ -99,7 +99,7 @@ class _Beside(msgspec.Struct, frozen=True, omit_defaults=True):
 
     term: int
     look: Look | None = None
-    wish: Wish | None = None
+    wish: LeaseRequest | None = None
 
 
 _beside = json_decoder(_Beside)

@@ -6,7 +6,7 @@ import msgspec
 
 from tidegate.journal.chain import JournalNote
 from tidegate.journal.facts import Folded
-from tidegate.journal.lease import KeptLease, Lease, Look, Wish
+from tidegate.journal.lease import KeptLease, Lease, LeaseRequest, Look
 from tidegate.model.counted import counted
 from tidegate.model.errors import StaleError, UserError
 from tidegate.model.problem import Problem
@@ -123,7 +123,7 @@ def renewed(
     return next_record(held, holder, now, term, look)
 
 
-def wished(held: KeptLease, wish: Wish, now: Instant) -> KeptLease | None:
+def wished(held: KeptLease, wish: LeaseRequest, now: Instant) -> KeptLease | None:
     """What is kept after a wish for a lease; None if nothing holds it, or another asked first."""
     before = held.wished(now)
     free = not held.runs(now) or held.lease.holder == wish.by

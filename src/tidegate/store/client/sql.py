@@ -9,7 +9,7 @@ claims, so that two writers cannot wait for each other.
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from tidegate.journal.chain import Break, JournalEntry, JournalNote, genesis, link
-from tidegate.journal.lease import KeptLease, Lease, Look, Wish
+from tidegate.journal.lease import KeptLease, Lease, LeaseRequest, Look
 from tidegate.model.errors import OutsideError, StaleError
 from tidegate.model.time import Duration, Instant
 from tidegate.store.client import rules
@@ -247,7 +247,7 @@ class SqlStore:
         known = {lease.partition: (lease, look) for lease, look in leases}
         self._kept_many(list(known), lambda found: rules.released(found.record, *known[found.name]))
 
-    def wish(self, partitions: Sequence[str], wish: Wish, now: Instant) -> None:
+    def wish(self, partitions: Sequence[str], wish: LeaseRequest, now: Instant) -> None:
         """Ask the holders of some leases for them."""
         rules.check_names(wish.by)
         self._kept_many(partitions, lambda found: rules.wished(found.record, wish, now))

@@ -6,7 +6,7 @@ a cluster or an event changes no other cluster, and the same seed always gives t
 
 import random
 
-from tidegate.kinds.rollouts.wire.scenario_doc import Scenario, Temper
+from tidegate.kinds.rollouts.wire.scenario_doc import Scenario, TargetBehaviour
 from tidegate.model.target import Status, Target
 from tidegate.model.time import SECOND, Instant
 
@@ -102,7 +102,7 @@ class FleetModel:
             if each.revision is not None and each.status is not Status.ToApply
         ]
 
-    def _fate(self, cluster: FleetCluster) -> tuple[Temper, str]:
+    def _fate(self, cluster: FleetCluster) -> tuple[TargetBehaviour, str]:
         temper = self._scenario.tempers.get(cluster.name, self._scenario.temper)
         # The last good revision is good: no cluster fails on the way back to it.
         if cluster.revision == self._scenario.last_good or cluster.name in self._mended:
@@ -113,7 +113,7 @@ class FleetModel:
             return temper, "fails"
         return temper, "succeeds"
 
-    def _takes(self, cluster: FleetCluster, temper: Temper) -> int:
+    def _takes(self, cluster: FleetCluster, temper: TargetBehaviour) -> int:
         """How long it takes: whole minutes where the bounds are, else whole seconds."""
         low, high = temper.apply_min, temper.apply_max
         unit = 60 * SECOND if low % (60 * SECOND) == high % (60 * SECOND) == 0 else SECOND

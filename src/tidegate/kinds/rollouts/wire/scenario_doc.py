@@ -72,7 +72,7 @@ class ScenarioEvent(msgspec.Struct, frozen=True):
     hold: Hold | None = None
 
 
-class Temper(msgspec.Struct, frozen=True):
+class TargetBehaviour(msgspec.Struct, frozen=True):
     """How a cluster takes a change."""
 
     apply_min: Duration = DEFAULT_APPLY
@@ -100,8 +100,8 @@ class Scenario(msgspec.Struct, frozen=True):
     groups: tuple[SimulatedGroup, ...]
     strategy: Strategy
     stop_after: Duration
-    temper: Temper = Temper()
-    tempers: dict[str, Temper] = {}
+    temper: TargetBehaviour = TargetBehaviour()
+    tempers: dict[str, TargetBehaviour] = {}
     success: str = ""
     failure_percent: int = 0
     silence_percent: int = 0
@@ -137,7 +137,7 @@ def read_scenario(document: object, files: Files | None = None) -> Scenario:
     _check_lifts(events, brakes, problems)
     joined = {name for event in events if event.verb is ScenarioVerb.JOIN for name in event.names}
     fleet = reader.child("fleet")
-    temper = _temper(fleet, Temper())
+    temper = _temper(fleet, TargetBehaviour())
     scenario = Scenario(
         reader.text("name") or "rollout",
         start,
@@ -188,7 +188,7 @@ def simulated_groups(reader: Reader, problems: Problems) -> tuple[SimulatedGroup
     return tuple(found)
 
 
-def _temper(reader: Reader, otherwise: Temper) -> Temper:
+def _temper(reader: Reader, otherwise: TargetBehaviour) -> TargetBehaviour:
     low, high = reader.span("applyTime", otherwise.apply_min, otherwise.apply_max)
     fails = reader.raw("fails")
     if fails is not None and not isinstance(fails, str | bool):
@@ -196,13 +196,13 @@ def _temper(reader: Reader, otherwise: Temper) -> Temper:
             reader.at("fails"), f"{shown(fails)} is no reason", "write why, or true"
         )
     why = "failed" if fails is True else fails if isinstance(fails, str) else ""
-    return Temper(low, high, why, reader.flag("silent"))
+    return TargetBehaviour(low, high, why, reader.flag("silent"))
 
 
 def _tempers(
-    fleet: Reader, temper: Temper, known: set[str], problems: Problems
-) -> dict[str, Temper]:
-    found: dict[str, Temper] = {}
+    fleet: Reader, temper: TargetBehaviour, known: set[str], problems: Problems
+) -> dict[str, TargetBehaviour]:
+    found: dict[str, TargetBehaviour] = {}
     clusters = fleet.child("clusters")
     for name in clusters.names():
         if name not in known:

@@ -7,7 +7,7 @@ import msgspec
 
 from tidegate.kinds.upgrades.app.surveys import OrganisationReading
 from tidegate.kinds.upgrades.core.history import Minima
-from tidegate.kinds.upgrades.core.journal.facts import Glimpse, Surveyed
+from tidegate.kinds.upgrades.core.journal.facts import SoakSample, Surveyed
 from tidegate.kinds.upgrades.core.journal.state import UpgradeState, perhaps_asked
 from tidegate.kinds.upgrades.core.rules.addons import addon_fleets
 from tidegate.kinds.upgrades.core.rules.fleet import OrganisationFleet, gather
@@ -81,10 +81,10 @@ def _whole(
 
 def _seen(
     world: UpgradeWorld, clusters: Mapping[str, ManagedCluster], now: Instant
-) -> tuple[dict[str, Glimpse], Minima | None, dict[str, Minima]]:
+) -> tuple[dict[str, SoakSample], Minima | None, dict[str, Minima]]:
     """What counts for soak, the lowest versions, and the same of add-ons."""
     looked = msgspec.structs.replace(world, clusters=tuple(clusters.values()), read_at=now)
-    seen: dict[str, Glimpse] = {}
+    seen: dict[str, SoakSample] = {}
     minima: Minima | None = None
     lowest: dict[str, Minima] = {}
     for fleet in gather(looked, now):
@@ -92,7 +92,7 @@ def _seen(
         addons = _addons(looked, fleet, lowest, now) if fleet.org.addons else {}
         for each in seen_in(looked, fleet, now):
             snapshot = each.snapshot
-            seen[each.uuid] = Glimpse(
+            seen[each.uuid] = SoakSample(
                 uuid=each.uuid,
                 name=each.name,
                 version=snapshot.version,

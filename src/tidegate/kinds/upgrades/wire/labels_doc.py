@@ -233,7 +233,10 @@ def _items(reader: Reader, name: str) -> tuple[str, ...] | None:
 
 
 def _comma(item: str) -> tuple[str, str]:
-    return f"{shown(item)} holds a comma, at which a label is split", "write one item for each part"
+    return (
+        f"{shown(item)} contains a comma, which separates the items of a label",
+        "write one item for each part",
+    )
 
 
 def _parted(value: str | None, label: str) -> Iterable[str] | None:

@@ -11,7 +11,7 @@ from typing import Any
 
 from tidegate.kubernetes.simulated.life.life import Life
 from tidegate.kubernetes.simulated.life.steps import (
-    Birth,
+    NewPod,
     Scene,
     WorkloadStep,
     condition,
@@ -41,7 +41,7 @@ def next_step(scene: Scene) -> WorkloadStep:
     # The youngest go first.
     stops += new[room:]
     births = max(0, min(scene.replicas, most - len(old)) - len(new))
-    return WorkloadStep((Birth(),) * births, tuple(stops), _look_at(scene))
+    return WorkloadStep((NewPod(),) * births, tuple(stops), _look_at(scene))
 
 
 def status_of(scene: Scene) -> dict[str, Any]:
@@ -113,7 +113,7 @@ def _recreate(scene: Scene, new: list[Life], old: list[Life]) -> WorkloadStep:
     if old or going:
         return WorkloadStep((), tuple(old + new[scene.replicas :]), _look_at(scene))
     births = max(0, scene.replicas - len(new))
-    return WorkloadStep((Birth(),) * births, tuple(new[scene.replicas :]), _look_at(scene))
+    return WorkloadStep((NewPod(),) * births, tuple(new[scene.replicas :]), _look_at(scene))
 
 
 def _look_at(scene: Scene) -> Instant | None:

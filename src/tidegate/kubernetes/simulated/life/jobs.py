@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tidegate.kubernetes.simulated.life.life import Life, PodPhase
-from tidegate.kubernetes.simulated.life.steps import Birth, Scene, WorkloadStep, without_zeros
+from tidegate.kubernetes.simulated.life.steps import NewPod, Scene, WorkloadStep, without_zeros
 from tidegate.model.time import SECOND, Instant, format_second
 
 _RETRIES_DEFAULT = 6
@@ -24,14 +24,14 @@ def next_step(scene: Scene) -> WorkloadStep:
         )
     tries = _tries(scene)
     if not tries:
-        return WorkloadStep((Birth(first_run=1),))
+        return WorkloadStep((NewPod(first_run=1),))
     last = tries[-1]
     if not _ended(last, scene.now):
         return WorkloadStep()
     due = Instant(last.run(0).ends_at + _pause(len(tries)) // scene.speed)
     if scene.now < due:
         return WorkloadStep(look_at=due)
-    return WorkloadStep((Birth(first_run=len(tries) + 1),))
+    return WorkloadStep((NewPod(first_run=len(tries) + 1),))
 
 
 def status_of(scene: Scene) -> dict[str, Any]:

@@ -29,10 +29,10 @@ from tidegate.kubernetes.simulated.fields import unflatten
 from tidegate.kubernetes.simulated.life import deployments, jobs, stateful_sets
 from tidegate.kubernetes.simulated.life.cron_jobs import CronJobs
 from tidegate.kubernetes.simulated.life.life import SLEEP_DEFAULT, Life, grace_of
+from tidegate.kubernetes.simulated.life.pod_output import PodOutput
 from tidegate.kubernetes.simulated.life.pods import pod_document, pod_status
 from tidegate.kubernetes.simulated.life.replica_sets import ReplicaSets, reference
-from tidegate.kubernetes.simulated.life.steps import Birth, Scene, WorkloadStep, revision_of
-from tidegate.kubernetes.simulated.life.talk import Talk
+from tidegate.kubernetes.simulated.life.steps import NewPod, Scene, WorkloadStep, revision_of
 from tidegate.kubernetes.simulated.life.words import worker_of
 from tidegate.machine.clock import Clock
 from tidegate.model.time import SECOND, Duration, Instant, format_second
@@ -102,7 +102,7 @@ class Nodes:
         self._awaited: set[tuple[Instant, Key]] = set()
         self._news = asyncio.Event()
         self._made = 0
-        self.talk = Talk(api, clock, self._lives)
+        self.talk = PodOutput(api, clock, self._lives)
         api.insides = self.talk
 
     async def run(self) -> None:
@@ -262,7 +262,7 @@ class Nodes:
         self._progress[key] = reached
         return msgspec.structs.replace(scene, progressed_at=reached.at, done=reached.done)
 
-    def _bear(self, key: Key, record: StoredObject, scene: Scene, birth: Birth) -> None:
+    def _bear(self, key: Key, record: StoredObject, scene: Scene, birth: NewPod) -> None:
         template = scene.spec.get("template") or {}
         revision = revision_of(template)
         owner = reference(key, record.uid)

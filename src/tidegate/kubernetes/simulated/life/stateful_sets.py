@@ -8,7 +8,7 @@ from typing import Any
 
 from tidegate.kubernetes.simulated.life.life import Life
 from tidegate.kubernetes.simulated.life.steps import (
-    Birth,
+    NewPod,
     Scene,
     WorkloadStep,
     revision_of,
@@ -21,11 +21,11 @@ def next_step(scene: Scene) -> WorkloadStep:
     """Which pod is made, or stopped."""
     pods = {number_of(each): each for each in scene.pods}
     parallel = scene.spec.get("podManagementPolicy") == "Parallel"
-    births: list[Birth] = []
+    births: list[NewPod] = []
     for number in range(scene.replicas):
         pod = pods.get(number)
         if pod is None:
-            births.append(Birth(f"{scene.name}-{number}"))
+            births.append(NewPod(f"{scene.name}-{number}"))
         if not parallel and (pod is None or not scene.available(pod)):
             return WorkloadStep(tuple(births), (), _look_at(scene))
     if births:

@@ -53,7 +53,7 @@ class Scene(msgspec.Struct, frozen=True):
         return Instant(pod.ready_at + wait)
 
 
-class Birth(msgspec.Struct, frozen=True):
+class NewPod(msgspec.Struct, frozen=True):
     """A pod to be made; an empty name is made up."""
 
     name: str = ""
@@ -64,7 +64,7 @@ class Birth(msgspec.Struct, frozen=True):
 class WorkloadStep(msgspec.Struct, frozen=True):
     """What to do about a workload now, and when to look again if nothing happens."""
 
-    births: tuple[Birth, ...] = ()
+    births: tuple[NewPod, ...] = ()
     stops: tuple[Life, ...] = ()
     look_at: Instant | None = None
 

@@ -19,7 +19,7 @@ from tidegate.kubernetes.port import (
     ObjectRefusedError,
     ResourceKind,
 )
-from tidegate.kubernetes.simulated.api import Insides, LogLine, SimulatedApi
+from tidegate.kubernetes.simulated.api import LogLine, PodContents, SimulatedApi
 from tidegate.kubernetes.simulated.cluster import chooser
 from tidegate.kubernetes.simulated.server.refusals import RefusalError, refusal_of
 from tidegate.kubernetes.simulated.server.resources import (
@@ -207,7 +207,7 @@ class _Door:
         return web.Response(text=text)
 
     async def _log(
-        self, request: web.Request, place: _Place, insides: Insides
+        self, request: web.Request, place: _Place, insides: PodContents
     ) -> web.StreamResponse:
         query = request.query
         try:

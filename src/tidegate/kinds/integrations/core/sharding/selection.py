@@ -37,7 +37,7 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True):
             return False
         return not self.shards or any(name in self.shards for name in names_of(piece))
 
-    def takes_left(self, left: "Left") -> bool:
+    def takes_left(self, left: "LeftoverObject") -> bool:
         """Whether something that is to be no more is meant."""
         return (
             left.cluster in (self.clusters or (left.cluster,))
@@ -47,7 +47,7 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
-class Left(NamedTuple):
+class LeftoverObject(NamedTuple):
     """What is known of an object that no piece asks for any more."""
 
     cluster: str

@@ -14,7 +14,7 @@ import msgspec
 
 from tidegate.gates.brakes import Brakes
 from tidegate.kinds.integrations.core.reasons import ObjectReason
-from tidegate.kinds.integrations.core.sharding.selection import Left, Selection
+from tidegate.kinds.integrations.core.sharding.selection import LeftoverObject, Selection
 from tidegate.kinds.integrations.core.workloads.change import (
     ClusterReading,
     FoundObject,
@@ -299,9 +299,9 @@ class _Planner:
                 return verdict(ObjectReason.InventoryEmptied, integration)
         return None
 
-    def _left_of(self, found: FoundObject) -> Left:
+    def _left_of(self, found: FoundObject) -> LeftoverObject:
         environment = self._environments.get((found.cluster, found.namespace), "")
-        return Left(found.cluster, environment, _label(found), found.name)
+        return LeftoverObject(found.cluster, environment, _label(found), found.name)
 
 
 def _plain(piece: Piece) -> PlannedChange:

@@ -62,13 +62,13 @@ def is_found(pattern: str, version: str) -> bool:
 
 
 def comma_problem(pattern: str) -> tuple[str, str]:
-    """What is wrong with a pattern that holds a comma, and what to write instead."""
-    what = f'"{shorten(pattern.strip())}" holds a comma, at which labels are parted into patterns'
+    """What is wrong with a pattern that has a comma, and what to write instead."""
+    what = f'"{shorten(pattern.strip())}" contains a comma, which separates the patterns of a label'
     return what, 'write it without one, as "11?" for "1{1,2}"'
 
 
 def split_patterns(text: str | None) -> list[str]:
-    """The patterns of a label, parted by commas; one that holds a comma of its own is not cut.
+    """The patterns of a label, separated by commas; one that has a comma of its own is not cut.
 
     The label cannot hold such a pattern: every other reader parts it, into two that block nothing.
     """

@@ -17,7 +17,7 @@ from tidegate.model.counted import counted
 from tidegate.model.time import Instant
 
 
-class Glimpse(msgspec.Struct, frozen=True, omit_defaults=True):
+class SoakSample(msgspec.Struct, frozen=True, omit_defaults=True):
     """What of a cluster counts for soak, whenever it was seen so."""
 
     uuid: str
@@ -46,7 +46,7 @@ class Surveyed(Fact, frozen=True, tag="surveyed", kw_only=True, omit_defaults=Tr
     # New, or not as before.
     clusters: tuple[ManagedCluster, ...] = ()
     gone: tuple[str, ...] = ()
-    seen: tuple[Glimpse, ...] = ()
+    seen: tuple[SoakSample, ...] = ()
     # Clusters that no longer count for soak: gone, or excluded.
     unseen: tuple[str, ...] = ()
     # Clusters that could not be read this time, and why; whatever was said before is over.

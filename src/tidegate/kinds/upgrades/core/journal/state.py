@@ -18,11 +18,11 @@ from tidegate.journal.fact import Fact
 from tidegate.journal.facts import Acted, Asked, Bound, Folded, Mode, TaskOutcome, Told, Verb
 from tidegate.kinds.upgrades.core.history import Minima, SoakHistory
 from tidegate.kinds.upgrades.core.journal.facts import (
-    Glimpse,
     Imported,
     Job,
     Planned,
     SoakDoc,
+    SoakSample,
     Standpoint,
     Surveyed,
 )
@@ -60,7 +60,7 @@ class UpgradeState(msgspec.Struct):
     unread: dict[str, str] = {}
     health_fails: bool = False
     ends: dict[str, Instant] = {}
-    seen: dict[str, Glimpse] = {}
+    seen: dict[str, SoakSample] = {}
     minima: Minima | None = None
     ledger: SoakLedger = SoakLedger()
     # Of add-ons, by their ids.
@@ -126,7 +126,7 @@ def _surveyed(state: UpgradeState, at: Instant, fact: Surveyed) -> None:
     state.jobs = {}
 
 
-def _sights(glimpses: Iterable[Glimpse], at: Instant) -> Iterable[SoakObservation]:
+def _sights(glimpses: Iterable[SoakSample], at: Instant) -> Iterable[SoakObservation]:
     for each in glimpses:
         sight = SoakSnapshot(
             at=at, version=each.version, workloads=each.workloads, healthy=each.healthy
@@ -135,7 +135,7 @@ def _sights(glimpses: Iterable[Glimpse], at: Instant) -> Iterable[SoakObservatio
 
 
 def _addon_sights(
-    glimpses: Iterable[Glimpse], addon: str, at: Instant
+    glimpses: Iterable[SoakSample], addon: str, at: Instant
 ) -> Iterable[SoakObservation]:
     """The same glimpses, for what they show of one add-on."""
     for each in glimpses:

@@ -64,7 +64,8 @@ def org_labels(org: BundledOrg, problems: list[Problem]) -> dict[str, str]:
 
 
 def _comma(item: str) -> tuple[str, str]:
-    return f"{shown(item)} holds a comma, at which a label is split", "write an item for each part"
+    what = f"{shown(item)} contains a comma, which separates the items of a label"
+    return what, "write an item for each part"
 
 
 def _single(

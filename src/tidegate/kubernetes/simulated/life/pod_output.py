@@ -21,7 +21,7 @@ from tidegate.model.time import SECOND, Instant
 METRICS = "/metrics"
 
 
-class Talk:
+class PodOutput:
     """What the pods of one cluster say; their lives are kept elsewhere."""
 
     def __init__(self, api: SimulatedApi, clock: Clock, lives: Mapping[Key, Life]) -> None:
