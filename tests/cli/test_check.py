@@ -82,7 +82,7 @@ def test_a_change_that_affects_nothing_says_so(check: Check, folder: Folder) -> 
     folder.write("README.md", "words\n")
     done = check()
     assert done.stdout == "no integration is affected\n"
-    assert _told(done) == "comparing BASE (where HEAD left main) … the working tree\n"
+    assert _told(done) == "comparing BASE (where HEAD branched from main) … the working tree\n"
     assert done.exit_code == 0
 
 

@@ -47,7 +47,7 @@ def test_the_base_is_where_the_head_left_it_and_not_its_tip(folder: Folder) -> N
     compared = _compared(folder, "main", "change")
     assert _effects(compared) == [("changed", "dns", "aaaaaaa", "bbbbbbb")]
     assert (compared.base.commit, compared.head.commit) == (parted, mine)
-    assert compared.words == f"{parted[:7]} (where change left main) … {mine[:7]}"
+    assert compared.words == f"{parted[:7]} (where change branched from main) … {mine[:7]}"
     assert compared.changed == ("integrations/dns.yml",)
 
 
@@ -68,7 +68,7 @@ def test_a_working_tree_is_compared_with_what_is_not_committed_yet(folder: Folde
         ("created", "new", "", "ccccccc"),
     ]
     assert compared.head.commit is None
-    assert compared.words.endswith("(where HEAD left main) … the working tree")
+    assert compared.words.endswith("(where HEAD branched from main) … the working tree")
 
 
 def test_only_what_the_change_brings_is_newly_found_wherever_it_moved_to(folder: Folder) -> None:

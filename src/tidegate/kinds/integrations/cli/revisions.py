@@ -34,7 +34,9 @@ def revision_options(*more: str) -> Callable[[Function], Function]:
             return function(compared=Revisions(settings, folder, base, head), **kwargs)
 
         flagged: Function = settings_options(*dict.fromkeys((*SETTINGS, *more)))(command)
-        before = "Compare with this revision of the bundle, as it was where the head left it."
+        before = (
+            "Compare with this revision of the bundle, as it was where the head branched from it."
+        )
         after = "This revision, instead of the working tree."
         flagged = click.option("--head", metavar="REF", help=after)(flagged)
         flagged = click.option("--base", metavar="REF", required=True, help=before)(flagged)

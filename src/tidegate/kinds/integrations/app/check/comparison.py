@@ -1,7 +1,7 @@
 """A bundle before and after a change: the estates of both revisions, and new findings.
 
-The base is the commit where the head left it, so that what others merged meanwhile is not part of
-the change; a working tree left it where its own commit did.
+The base is the commit where the head branched off, so that what others merged meanwhile is not
+part of the change; a working tree branched off where its own commit did.
 """
 
 import functools
@@ -130,7 +130,7 @@ class RevisionComparison:
         """Which commits are compared."""
         base, head = self.asked
         other = head or "HEAD"
-        return f"{self.base.name} (where {other} left {base}) … {self.head.name}"
+        return f"{self.base.name} (where {other} branched from {base}) … {self.head.name}"
 
     @functools.cached_property
     def effects(self) -> Effects:
