@@ -437,3 +437,10 @@ def test_a_target_in_place_of_a_rollout_is_answered_with_its_rollout(
     code, said = run([verb, subject.target], database)
     assert code == 2
     assert f"it is a target of {subject.partition}; `tidegate why {subject.target}`" in said
+
+
+def test_a_list_without_items_says_so(journals: dict[str, bytes], tmp_path: Path) -> None:
+    """A journal without policies has none: that is said, not printed as a head without rows."""
+    database = tmp_path / "journal.db"
+    database.write_bytes(journals["upgrades"])
+    assert run(["get", "policies"], database) == (0, "no policies\n")

@@ -193,6 +193,9 @@ def _list(
     if output in ("json", "yaml"):
         emit(found, output)
         return
+    if not found.items:
+        click.echo(f"no {'policies' if grouped else 'rollouts'}", err=True)
+        return
     head: tuple[str, ...] = ("NAME", "STATUS", "REVISION", "DONE", "FAILED", "NEXT")
     rows = [_row(each) for each in found.items]
     if grouped:
