@@ -12,10 +12,12 @@ from tidegate.explain.sentence import sentence
 from tidegate.gates.brakes import Brakes
 from tidegate.journal.facts import Acted, Braked, Lifted, TaskOutcome
 from tidegate.journal.shadow import Shadowed
+from tidegate.kinds.integrations.app.survey import KINDS
 from tidegate.kinds.integrations.core.objects.facts import ObjectsSeen
 from tidegate.kinds.integrations.rules import NamespaceRules, NamespaceState
 from tidegate.kinds.rollouts.core.reasons import RolloutReason
 from tidegate.kinds.rollouts.rules import RolloutRules
+from tidegate.kubernetes.simulated.cluster import SimulatedCluster
 from tidegate.model.errors import OutsideError
 from tidegate.model.reason import Gate
 from tidegate.model.time import SECOND
@@ -231,6 +233,45 @@ def test_another_number_of_shards_ends_the_old_ones_first() -> None:
         names = {name for name in kept.documents() if "gitlab" in name}
         assert names == {f"Deployment/{BASE}gitlab-housekeeping-{at}" for at in range(3)}
         assert kept.decided().view.summary == "Succeeded"
+
+    play(story)
+
+
+def test_a_shard_of_another_manager_ends_before_another_number_of_shards_begins() -> None:
+    """Its keys would have two owners; what is ours runs on until it is gone."""
+    partition = f"integrations/gitlab-housekeeping@one.{NAMESPACE}+shards"
+    theirs = f"{BASE}gitlab-housekeeping-1"
+
+    def shapes(kept: Kept) -> set[str]:
+        return {
+            each["value"]
+            for name, document in kept.documents().items()
+            if "gitlab" in name
+            for each in document["spec"]["template"]["spec"]["containers"][0]["env"]
+            if each["name"] == "SHARDS"
+        }
+
+    async def story(kept: Kept) -> None:
+        kept.git.numbered = 2
+        await begun(kept)
+        cluster = SimulatedCluster(kept.api)
+        (one,) = (
+            each for each in (await cluster.read(NAMESPACE, KINDS)).objects if each.name == theirs
+        )
+        await cluster.release(one)
+        kept.git.numbered = 3
+        for _ in range(40):
+            await asyncio.sleep(5)
+            assert shapes(kept) == {"2"}
+        assert len([name for name in kept.documents() if "gitlab" in name]) == 2
+        (said,) = {sentence(row.shut) for row in kept.decided(partition).view.targets if row.shut}
+        assert said == f"the end of another manager's {theirs} comes first"
+        (key,) = (each for each in kept.api.records if each[2] == theirs)
+        kept.api.remove(key)
+        await kept.wait(600)
+        names = {name for name in kept.documents() if "gitlab" in name}
+        assert names == {f"Deployment/{BASE}gitlab-housekeeping-{at}" for at in range(3)}
+        assert shapes(kept) == {"3"}
 
     play(story)
 

@@ -16,6 +16,7 @@ from tidegate.kinds.integrations.core.waves.reshape import (
     share_of,
     share_of_workload,
     still_there,
+    waits_for,
 )
 from tidegate.kinds.integrations.core.workloads.estate import Estate, ManagedPlace, Unit
 from tidegate.kinds.integrations.fleet.snapshot import (
@@ -59,8 +60,8 @@ class Resharding:
             known_one = self._known.get(each.partition)
             if known_one is not None:
                 # A workload that is drained already is of the old set all the same.
-                old = tuple(sorted({*known_one.old, *each.old}))
-                each = msgspec.structs.replace(known_one, old=old, place=place)
+                old = tuple(sorted({*known_one.old, *each.old} - {*each.theirs}))
+                each = msgspec.structs.replace(known_one, old=old, theirs=each.theirs, place=place)
             self._known[each.partition] = each
             self._over_at.pop(each.partition, None)
 
@@ -85,6 +86,7 @@ class Resharding:
     async def observe(self, reshape: Reshape) -> Observation:
         """Who has ended, and who has begun."""
         snapshot = await self._snapshots.of(where_of(reshape.place))
+        reshape = _with_others(reshape, snapshot)
         left = still_there(reshape, snapshot.workloads, snapshot.pods)
         # What was not read may exist all the same, unless everything was read.
         reports = [
@@ -106,6 +108,8 @@ class Resharding:
         snapshot = await self._snapshots.anew(where)
         if not snapshot.complete:
             raise OutsideError(f"{where[0]}: {where[1]}: not all of it can be read")
+        if (reshape := _with_others(reshape, snapshot)).theirs:
+            raise StaleError(f"{waits_for(reshape)} comes first")
         left = still_there(reshape, snapshot.workloads, snapshot.pods)
         try:
             name = drained_workload(task.target)
@@ -143,9 +147,9 @@ class Resharding:
 
 
 def owners_in(place: ManagedPlace, snapshot: NamespaceSnapshot) -> Iterator[KeyOwner]:
-    """Every owner of this integration here, as far as it is ours to end."""
+    """Every owner of this integration here, ours and of other managers."""
     name = place.integration.name
-    others = {
+    theirs = {
         each.name
         for each in snapshot.workloads.values()
         if each.integration == name and not snapshot.objects[each.name].ours
@@ -157,7 +161,14 @@ def owners_in(place: ManagedPlace, snapshot: NamespaceSnapshot) -> Iterator[KeyO
         for pod in some
         if pod.env.get("INTEGRATION_NAME") == name
     )
-    return (each for each in owners_of(workloads, pods) if each.workload not in others)
+    return owners_of(workloads, pods, theirs)
+
+
+def _with_others(reshape: Reshape, snapshot: NamespaceSnapshot) -> Reshape:
+    """A reshape with what of other managers it waits for now."""
+    found = reshapes_of(reshape.place, owners_in(reshape.place, snapshot))
+    theirs = next((each.theirs for each in found if each.partition == reshape.partition), ())
+    return msgspec.structs.replace(reshape, theirs=theirs)
 
 
 def _drained(name: str, how: str | None, revision: str) -> Target:

@@ -4,9 +4,12 @@ Which workloads share keys follows from their variables: the key they are a shar
 many they are. Where what runs is split otherwise than what is wanted, the old set is drained, and
 only then the new one starts: a rollout of its own, of two groups. An integration that is safe to
 run twice says so (`overlap`), and is left to be applied as it is.
+
+What another manager runs is not ours to end, and owns keys all the same: until it is gone, the old
+set is not drained and the new one does not start.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 import msgspec
 
@@ -22,6 +25,8 @@ from tidegate.model.time import SECOND, Duration
 DRAIN, START = "drain", "start"
 # How long a set may take to end, and the other to begin.
 DEADLINE = Duration(1800 * SECOND)
+# Of the workloads of another manager so many are named.
+NAMED_MAX = 3
 # What one is called that is not split.
 WHOLE = "whole"
 
@@ -42,6 +47,8 @@ class Reshape(msgspec.Struct, frozen=True, kw_only=True):
     units: tuple[Unit, ...]
     # The image both run: another one goes out afterwards, by its own rules.
     image: str
+    # Workloads of another manager that are split otherwise, too: all of this waits for their end.
+    theirs: tuple[str, ...] = ()
 
     @property
     def partition(self) -> str:
@@ -81,16 +88,24 @@ class KeyOwner(msgspec.Struct, frozen=True, order=True):
     key: str
     count: str
     image: str
+    is_ours: bool = True
 
 
-def owners_of(workloads: Iterable[LiveWorkload], pods: Iterable[Pod]) -> Iterator[KeyOwner]:
-    """Every owner; jobs and scheduled runs own nothing for long."""
+def owners_of(
+    workloads: Iterable[LiveWorkload], pods: Iterable[Pod], theirs: Collection[str] = ()
+) -> Iterator[KeyOwner]:
+    """Every owner; jobs and scheduled runs own nothing for long.
+
+    `theirs`: workloads of another manager.
+    """
     for workload in workloads:
         if workload.kind != "CronJob":
-            yield KeyOwner(workload.name, *share_of_workload(workload), workload.image)
+            name, share = workload.name, share_of_workload(workload)
+            yield KeyOwner(name, *share, workload.image, name not in theirs)
     for pod in pods:
         if "RUN_ONCE" not in pod.env:
-            yield KeyOwner(pod.workload, *share_of_workload(pod), pod.image)
+            name, share = pod.workload, share_of_workload(pod)
+            yield KeyOwner(name, *share, pod.image, name not in theirs)
 
 
 def reshapes_of(place: ManagedPlace, owners: Iterable[KeyOwner]) -> list[Reshape]:
@@ -124,10 +139,11 @@ def _reshape(place: ManagedPlace, domain: str, old: list[KeyOwner]) -> Reshape:
         key=domain,
         was=",".join(was),
         now=",".join(now),
-        old=tuple(sorted({each.workload for each in mine})),
+        old=tuple(sorted({each.workload for each in mine if each.is_ours})),
         units=units,
         # Of several, the one most of them run.
         image=max(images, key=images.count),
+        theirs=tuple(sorted({each.workload for each in mine if not each.is_ours})),
     )
 
 
@@ -150,7 +166,15 @@ def declared_of(reshape: Reshape) -> RolloutDeclared:
         labels={**dict.fromkeys(drained, labels), **{u.name: u.labels for u in reshape.units}},
         revision=reshape.revision,
         origin=reshape.place.managed.sharding.where,
+        busy=dict.fromkeys((*drained, *started), waits_for(reshape)) if reshape.theirs else {},
     )
+
+
+def waits_for(reshape: Reshape) -> str:
+    """What a reshape waits for that is not ours to end."""
+    some = ", ".join(reshape.theirs[:NAMED_MAX])
+    more = len(reshape.theirs) - NAMED_MAX
+    return f"the end of another manager's {some}" + (f" and {more} more" if more > 0 else "")
 
 
 def drain_target(workload: str) -> str:
