@@ -50,6 +50,10 @@ def test_a_list_is_read_in_parts(service: Service) -> None:
     assert parts == -(-len(names) // 4)
 
 
+# More digits than Python reads as a number.
+LONG = "9" * 5000
+
+
 @pytest.mark.parametrize(
     "path, status, said",
     [
@@ -64,6 +68,10 @@ def test_a_list_is_read_in_parts(service: Service) -> None:
         ("/targets?labelSelector=a=b=c,,(", 400, "labelSelector"),
         ("/targets?fieldSelector=stat=Failed", 422, 'did you mean "state"?'),
         ("/journal/simulated/rollout?since=yesterday", 400, "since"),
+        ("/changed?since=200000d", 400, "since"),
+        pytest.param(f"/changed?since={LONG}d", 400, "since", id="long ago"),
+        pytest.param(f"/status?at={LONG}/{PARTITION}", 422, "at", id="long number"),
+        pytest.param(f"/when/{PARTITION}?applyTime={LONG}h", 400, "292 years", id="long time"),
     ],
 )
 def test_what_cannot_be_answered_says_why(
@@ -74,6 +82,19 @@ def test_what_cannot_be_answered_says_why(
     assert (answer.status, answer.headers["content-type"]) == (status, "application/problem+json")
     assert answer.json["status"] == status
     assert said in answer.json["detail"], answer.text
+
+
+@pytest.mark.parametrize("path", ["/changed", "/journal", f"/journal/{PARTITION}"])
+def test_every_time_that_can_be_written_is_answered(service: Service, path: str) -> None:
+    """The years 1 and 9999, too: databases keep none before 1677 or after 2262."""
+    client = service.client()
+    first, last = "0001-01-01T00:00:00Z", "9999-12-31T23:59:59Z"
+    found = [
+        client.get(f"{path}?since={since}&until={until}")
+        for since, until in ((first, last), (last, last), (first, first))
+    ]
+    assert [each.status for each in found] == [200, 200, 200], found[0].text
+    assert [bool(each.json["items"]) for each in found] == [True, False, False]
 
 
 def test_a_plan_that_did_not_change_is_not_sent_again(service: Service) -> None:

@@ -16,12 +16,14 @@ from tidegate.journal.selection import EntryFilter, matches
 from tidegate.kinds.rollouts.core.journal.facts import Decided, TargetStanding
 from tidegate.kinds.rollouts.core.summary import Summary
 from tidegate.model.errors import StaleError, UserError
-from tidegate.model.time import Duration, Instant
+from tidegate.model.time import Duration, Instant, parse_instant
 from tidegate.store.archive_port import Archive
 from tidegate.store.client.database_address import open_archive
 from tidegate.store.client.memory import MemoryStore
 
 MINUTE = 60_000_000_000
+# They can be written, and are beyond what databases keep in 64 bits.
+YEAR_1, YEAR_9999 = (parse_instant(f"{year}-01-01T00:00:00Z") for year in ("0001", "9999"))
 
 
 def a_plan(at: int, target: str, gate: str) -> JournalNote:
@@ -58,6 +60,7 @@ WANTED = [
     EntryFilter(gate="hold"),
     EntryFilter(since=Instant(3 * MINUTE), until=Instant(7 * MINUTE)),
     EntryFilter(until=Instant(MINUTE), kinds=("decided",)),
+    EntryFilter(since=YEAR_1, until=YEAR_9999),
 ]
 
 
@@ -69,6 +72,14 @@ def test_what_is_found_is_what_matches(store: Archive, wanted: EntryFilter) -> N
         expected = [entry for entry in store.read(partition, after=7) if matches(wanted, entry)]
         assert list(store.find(partition, wanted, after=7)) == expected
     assert list(store.find("unknown", wanted)) == []
+
+
+def test_nothing_is_found_beyond_what_is_kept(store: Archive) -> None:
+    """Of a year that no entry has, or behind a number that none can have."""
+    fill(store)
+    for wanted in (EntryFilter(since=YEAR_9999), EntryFilter(until=YEAR_1)):
+        assert list(store.find("r2", wanted)) == []
+    assert list(store.find("r2", EntryFilter(), after=10**20)) == []
 
 
 def test_some_of_everything_is_found() -> None:

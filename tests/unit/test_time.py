@@ -15,6 +15,7 @@ from tidegate.model.time import (
     format_instant,
     parse_duration,
     parse_instant,
+    parse_moment,
 )
 
 MINUTE, HOUR, DAY = 60 * SECOND, 3600 * SECOND, 86400 * SECOND
@@ -63,6 +64,7 @@ BAD_DURATIONS = [
     ("None", "not a duration"),
     ("9223372036854775808ns", "292 years"),
     ("99999999h", "292 years"),
+    pytest.param("9" * 5000 + "h", "292 years", id="more digits than Python reads"),
 ]
 
 
@@ -157,6 +159,16 @@ def test_what_is_no_rfc_3339_time_is_refused(text: str) -> None:
     """A time without an offset, above all, is no instant."""
     with pytest.raises(ValueError, match="not a"):
         parse_instant(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["200000d", "106751d24h", "9" * 5000 + "d", "1d" + "9" * 5000 + "h"]
+)
+def test_days_are_bounded_as_hours_are(text: str) -> None:
+    """Nothing is clamped to the end of the calendar."""
+    with pytest.raises(ValueError, match="neither"):
+        parse_moment(text, Instant(0), 1)
+    assert parse_moment("106751d", Instant(0), -1) == -106_751 * 86_400 * SECOND
 
 
 @given(st.integers(-62_135_596_800 * SECOND, 253_402_300_799 * SECOND))

@@ -29,6 +29,9 @@ _UNITS = {
 }
 # Go keeps a duration in a signed 64-bit integer; what does not fit is refused there and so here.
 DURATION_MAX = Duration(2**63 - 1)
+# Of a number in 64 bits; Python refuses to read one of more than 4,300.
+DIGITS_MAX = 19
+_TOO_LONG = "longer than 292 years"
 
 _PART = re.compile(r"([0-9]*)(?:(\.)([0-9]*))?([^0-9.]*)")
 _RFC3339 = re.compile(
@@ -61,7 +64,7 @@ def parse_duration(text: str) -> Duration:
             raise ValueError(f'unknown unit "{unit}"' if unit else "a number without a unit")
         total += _nanoseconds(whole, fraction or "", _UNITS[unit])
         if total > DURATION_MAX + (text[0] == "-"):
-            raise ValueError("longer than 292 years")
+            raise ValueError(_TOO_LONG)
         rest = rest[match.end() :]
     return Duration(-total if text[0] == "-" else total)
 
@@ -71,6 +74,8 @@ def _nanoseconds(whole: str, fraction: str, unit: int) -> int:
     # Digits beyond 64 bits are dropped, as in Go.
     digits = fraction[:19] if int(fraction[:19] or 0) < 2**63 else fraction[:18]
     part = int(int(digits) * (unit / 10 ** len(digits))) if digits else 0
+    if len(whole.lstrip("0")) > DIGITS_MAX:
+        raise ValueError(_TOO_LONG)
     return int(whole or "0") * unit + part
 
 
@@ -176,4 +181,7 @@ def _with_days(text: str) -> int:
     if days is None:
         return parse_duration(text)
     rest = parse_duration(days[2]) if days[2] else 0
-    return int(days[1]) * _DAY + rest
+    total = _nanoseconds(days[1], "", _DAY) + rest
+    if total > DURATION_MAX:
+        raise ValueError(_TOO_LONG)
+    return total

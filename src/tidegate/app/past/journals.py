@@ -16,7 +16,14 @@ from tidegate.engine.past.store import PastMoment, PastStore
 from tidegate.gates.claims import Claim
 from tidegate.model.errors import NotFoundError, UserError
 from tidegate.model.problem import Problem
-from tidegate.model.time import SECOND, Duration, Instant, format_second, parse_moment
+from tidegate.model.time import (
+    DIGITS_MAX,
+    SECOND,
+    Duration,
+    Instant,
+    format_second,
+    parse_moment,
+)
 from tidegate.store.archive_port import Archive
 
 T = TypeVar("T")
@@ -72,7 +79,7 @@ def past_moment(journals: Journals, text: str) -> PastMoment:
     UserError if it is none, or to come; NotFoundError if the caller sees no such entry.
     """
     number, _, name = text.partition("/")
-    if name and number.isdecimal():
+    if name and number.isdecimal() and len(number) <= DIGITS_MAX:
         return _of_entry(journals, int(number), name)
     try:
         at = parse_moment(text, journals.now, -1)

@@ -11,7 +11,7 @@ from tidegate.journal.chain import JournalEntry
 from tidegate.journal.pieces import Chain, Piece
 from tidegate.journal.selection import EntryFilter, matches_inside
 from tidegate.store.archive_port import JournalSnapshot
-from tidegate.store.client import transfer
+from tidegate.store.client import rules, transfer
 from tidegate.store.client.backup import copy_file
 from tidegate.store.client.database import Database
 from tidegate.store.client.partition import find_all
@@ -76,7 +76,7 @@ class SqlArchive(SqlStore):
 def _wanted(partition_id: int, wanted: EntryFilter, after: int) -> tuple[str, tuple[Any, ...]]:
     """The next entries whose columns are as wanted: the statement and its values."""
     conditions = ["partition_id = ?", "seq > ?"]
-    values: list[Any] = [partition_id, after]
+    values: list[Any] = [partition_id, rules.fitting(after)]
     if wanted.kinds:
         conditions.append(f"kind IN ({', '.join('?' * len(wanted.kinds))})")
         values.extend(wanted.kinds)
@@ -85,9 +85,9 @@ def _wanted(partition_id: int, wanted: EntryFilter, after: int) -> tuple[str, tu
         values.append(wanted.actor)
     if wanted.since is not None:
         conditions.append("at >= ?")
-        values.append(wanted.since)
+        values.append(rules.fitting(wanted.since))
     if wanted.until is not None:
         conditions.append("at < ?")
-        values.append(wanted.until)
+        values.append(rules.fitting(wanted.until))
     where = f"WHERE {' AND '.join(conditions)} ORDER BY seq LIMIT {PAGE_ENTRIES_MAX}"
     return f"SELECT {COLUMNS} FROM journal_entries {where}", tuple(values)

@@ -17,6 +17,14 @@ from tidegate.store.port import Head, TakenPlace
 NUMBER_MAX = 2**63 - 1
 
 
+def fitting(number: int) -> int:
+    """The number that databases compare with: beyond 64 bits, the nearest end, as nothing kept is.
+
+    Times of the years 1 to 9999 can be asked for; those that fit end in 2262.
+    """
+    return max(-NUMBER_MAX, min(number, NUMBER_MAX))
+
+
 def check_names(*names: str) -> None:
     """PostgreSQL stores no NUL in a text, so that no database may."""
     for name in names:
