@@ -141,8 +141,8 @@ class Service:
         self.archive: Archive = open_store(str(journal))
         live = LiveJournals(self.archive, rules_of, clock)
         issuer = None if policy.oidc is None else Issuer(policy.oidc.settings, clock)
-        login = Login(self.archive, clock, policy, issuer, reviews)
-        self.api = Api(live, login, QUESTIONS, ACTS, "test")
+        self.login = Login(self.archive, clock, policy, issuer, reviews)
+        self.api = Api(live, self.login, QUESTIONS, ACTS, "test")
         self.app = Starlette(routes=self.api.routes())
         # None: every request has a loop of its own.
         self._runner: asyncio.Runner | None = None

@@ -7,10 +7,11 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
+from starlette.requests import Request
 
 from tests.api.stage import PARTITION, Client, Service
 from tests.patience import PATIENCE_S, happened
-from tidegate.access.roles import Role
+from tidegate.access.roles import Caller, Role
 from tidegate.api import stream
 from tidegate.app.asks import OperatorRequest, prepare, record
 from tidegate.app.journal.compaction import CompactionRequest, compact, plan_compaction
@@ -196,6 +197,75 @@ def test_what_was_compacted_is_gone(service: Service, monkeypatch: pytest.Monkey
         reader = Reader(service, client)
         assert await reader.open(f"/watch/{PARTITION}", str(dropped.dropped)) == 200
         assert (await reader.event())["id"] == str(dropped.dropped + 1)
+
+    run(service, monkeypatch, story)
+
+
+def test_a_number_that_no_entry_has_is_gone(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As behind a journal that was restored: what is written up to that number would be missed."""
+    client = service.client()
+    head = service.archive.head(PARTITION).seq
+
+    async def story() -> None:
+        assert await Reader(service, client).open(f"/watch/{PARTITION}", str(head + 1)) == 410
+        assert await Reader(service, client).open(f"/watch/{PARTITION}", "9" * 5000) == 400
+        assert await Reader(service, client).open(f"/watch/{PARTITION}", str(head)) == 200
+
+    run(service, monkeypatch, story)
+
+
+@pytest.mark.parametrize("path", [f"/watch/{PARTITION}", "/changes"])
+def test_a_stream_ends_with_the_login_of_its_reader(
+    path: str, service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A token that is revoked reads nothing more; others go on."""
+    monkeypatch.setattr(stream, "BEAT_S", 0.05)
+    admin, eve = service.client(), service.client(Role.VIEWER)
+
+    async def story() -> None:
+        reader, other = Reader(service, eve), Reader(service, admin)
+        for each in (reader, other):
+            assert await each.open(path) == 200
+            if path == "/changes":
+                assert (await each.event())["event"] == "reset"
+        ask(service, Verb.PAUSE)
+        assert (await reader.event())["event"] in ("entry", "changed")
+        done = await asyncio.to_thread(
+            admin.post, "/revoke-token/viewer-1", {"reason": "leaked"}, if_match="*"
+        )
+        assert done.status == 200, done.text
+        await asyncio.sleep(2 * stream.BEAT_S)
+        ask(service, Verb.RESUME)
+        assert (await reader.event())["event"] == "end"
+        assert (await other.event())["event"] in ("entry", "changed")
+
+    run(service, monkeypatch, story)
+
+
+def test_a_login_that_cannot_be_checked_is_sent_nothing_until_it_can(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An issuer, a cluster or a journal does not answer: the stream stays, and waits."""
+    monkeypatch.setattr(stream, "BEAT_S", 0.02)
+    fails = [True] * 3
+    known = service.login.again
+
+    async def failing(request: Request) -> Caller:
+        if fails:
+            fails.pop()
+            raise OutsideError("the issuer does not answer")
+        return await known(request)
+
+    async def story() -> None:
+        reader = Reader(service, service.client())
+        assert await reader.open(f"/watch/{PARTITION}") == 200
+        monkeypatch.setattr(service.login, "again", failing)
+        await asyncio.sleep(stream.BEAT_S)
+        ask(service, Verb.PAUSE)
+        assert (await reader.event())["event"] == "entry"
+        assert not fails
 
     run(service, monkeypatch, story)
 

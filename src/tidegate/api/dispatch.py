@@ -2,7 +2,7 @@
 
 import asyncio
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from functools import cached_property
 from typing import Any, get_origin
 from urllib.parse import quote, urlencode
@@ -187,7 +187,7 @@ class Api:
                     lambda journals: seen_by(caller, journals).find(found).shows(entry)
                 )
 
-            return await self._streams.entries(request, found, shows)
+            return await self._streams.entries(request, found, shows, self._known(request))
         except TidegateError as error:
             return self._problem(request, error)
 
@@ -198,16 +198,21 @@ class Api:
             def exists(name: str) -> bool:
                 return self._live.ask(lambda journals: name in seen_by(caller, journals).names())
 
-            return await self._streams.changes(caller, exists)
+            return await self._streams.changes(caller, exists, self._known(request))
         except TidegateError as error:
             return self._problem(request, error)
 
     async def _allowed(self, request: Request, right: Right, what: str) -> Caller:
         """The caller; RequestError 401 or 403 if it is unknown, or has the right nowhere."""
-        caller = await self._login.caller(request)
-        if why := refusal(caller, right, (), what):
-            raise forbidden(why)
-        return caller
+        return _with_right(await self._login.caller(request), right, what)
+
+    def _known(self, request: Request) -> Callable[[], Awaitable[Caller]]:
+        """Finds the reader of a stream again; RequestError if its login is over."""
+
+        async def find() -> Caller:
+            return _with_right(await self._login.again(request), Right.VIEW, "read")
+
+        return find
 
     def _acting(self, route: ActRoute) -> Callable[[Request], Any]:
         async def carry_out(request: Request) -> Response:
@@ -247,6 +252,12 @@ def problem_answer(document: ProblemDocument, headers: dict[str, str]) -> Respon
     every = {"Cache-Control": "no-store", **headers}
     body = msgspec.json.encode(document) + b"\n"
     return Response(body, document.status, headers=every, media_type=MEDIA_TYPE)
+
+
+def _with_right(caller: Caller, right: Right, what: str) -> Caller:
+    if why := refusal(caller, right, (), what):
+        raise forbidden(why)
+    return caller
 
 
 def _is_long(question: QuestionRoute, query: RouteQuery) -> bool:

@@ -5,7 +5,7 @@ journal when the reader takes more. A reader that takes nothing for a while is d
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 
 import msgspec
 from starlette.requests import Request
@@ -19,11 +19,13 @@ from tidegate.journal.brake_state import PARTITION as BRAKES
 from tidegate.journal.chain import JournalEntry
 from tidegate.journal.selection import EntryFilter
 from tidegate.model.document import Part
-from tidegate.model.errors import OutsideError
+from tidegate.model.errors import OutsideError, TidegateError
+from tidegate.model.time import DIGITS_MAX
 
 # How often the ends of all journals are read: once for all streams.
 POLL_S = 0.5
-# A line goes out this often, so that a reader notices a dead connection.
+# A line goes out this often, so that a reader notices a dead connection; and so old the login of a
+# reader may be.
 BEAT_S = 2.0
 # A reader that takes nothing for so long is dropped.
 PATIENCE_S = 30.0
@@ -164,6 +166,40 @@ class EventStream:
             self._close()
 
 
+class StreamLogin:
+    """The login of a reader, found again as the stream goes on: it may end before."""
+
+    def __init__(self, find: Callable[[], Awaitable[Caller]]) -> None:
+        """`find` raises a TidegateError if the login is over, an OutsideError if none knows."""
+        self._find = find
+        self._clock = asyncio.get_running_loop().time
+        self._until = self._clock() + BEAT_S
+        self.is_over = False
+
+    async def is_checked(self) -> bool:
+        """Whether it was found a moment ago to work, or to be over."""
+        if self._clock() < self._until:
+            return True
+        try:
+            await self._find()
+        except OutsideError:
+            return False
+        except TidegateError:
+            self.is_over = True
+        self._until = self._clock() + BEAT_S
+        return True
+
+    async def events(self, made: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+        """What is sent while the login works; what is made while it is not known waits."""
+        async for event in made:
+            while not await self.is_checked():
+                yield b": alive\n\n"
+                await asyncio.sleep(POLL_S)
+            if self.is_over:
+                return
+            yield event
+
+
 async def _gone(receive: Receive) -> None:
     while (await receive())["type"] != "http.disconnect":
         pass
@@ -178,16 +214,25 @@ class Streams:
         self.feed = Feed(live)
 
     async def entries(
-        self, request: Request, partition: str, shows: Callable[[JournalEntry], bool]
+        self,
+        request: Request,
+        partition: str,
+        shows: Callable[[JournalEntry], bool],
+        known: Callable[[], Awaitable[Caller]],
     ) -> EventStream:
         """The entries of a partition behind Last-Event-ID or its end, and then each new one.
 
-        RequestError 410 if entries behind that number were compacted away.
+        RequestError 410 if entries behind that number were compacted away, or it is of another
+        history. `known` finds the reader again.
         """
         last = _last_id(request)
         base, head = await self._live.turn_seen(self._ends, partition)
         if last is not None and last < base:
             detail = f"entries up to {base} of {partition} were compacted: read it anew"
+            raise RequestError(410, "compacted", "The entries are gone", detail)
+        if last is not None and last > head:
+            # As after a restore: what is written up to that number would never be sent.
+            detail = f"{partition} ends at entry {head}, before Last-Event-ID: read it anew"
             raise RequestError(410, "compacted", "The entries are gone", detail)
         wakes = asyncio.Event()
 
@@ -210,9 +255,14 @@ class Streams:
                 if len(part) < CHUNK and await _beat(wakes):
                     yield b": alive\n\n"
 
-        return EventStream(events(), lambda: self.feed.leave(wakes))
+        return EventStream(StreamLogin(known).events(events()), lambda: self.feed.leave(wakes))
 
-    async def changes(self, caller: Caller, exists: Callable[[str], bool]) -> EventStream:
+    async def changes(
+        self,
+        caller: Caller,
+        exists: Callable[[str], bool],
+        known: Callable[[], Awaitable[Caller]],
+    ) -> EventStream:
         """Which partitions changed, for a page; it begins with a reset."""
         wakes, moved = asyncio.Event(), dict[str, int]()
 
@@ -244,7 +294,7 @@ class Streams:
                 if shown:
                     yield b"".join(shown)
 
-        return EventStream(events(), lambda: self.feed.leave(wakes))
+        return EventStream(StreamLogin(known).events(events()), lambda: self.feed.leave(wakes))
 
     def _ends(self, partition: str) -> tuple[int, int]:
         """How many entries were dropped, and the last number."""
@@ -288,6 +338,6 @@ def _last_id(request: Request) -> int | None:
     text = request.headers.get("last-event-id", "")
     if not text:
         return None
-    if not text.isascii() or not text.isdigit():
+    if not text.isascii() or not text.isdigit() or len(text) > DIGITS_MAX:
         raise bad_request(f'"{text[:40]}" is no number of an entry', "Last-Event-ID")
     return int(text)

@@ -98,6 +98,10 @@ class Login:
         self._rates.take(found.actor)
         return found
 
+    async def again(self, request: Request) -> Caller:
+        """The caller of a stream that goes on: no further request, but the login may be over."""
+        return await self._found(request)
+
     async def _found(self, request: Request) -> Caller:
         scheme, _, token = request.headers.get("authorization", "").partition(" ")
         if not scheme:
