@@ -114,6 +114,43 @@ def test_a_plan_that_moved_is_not_acted_on(service: Service) -> None:
     assert client.post(APPROVE, STAGE, if_match='"unknown"').status == 412
 
 
+DEV = {"reason": "x", "scope": {"targets": ["dev-1", "dev-2"]}}
+
+
+def test_brakes_are_lifted_together_on_what_follows_from_all_of_them(service: Service) -> None:
+    """Either alone lets nothing start: one write, all or none."""
+    client = service.client()
+    for name in ("a", "b"):
+        assert client.post(f"/hold/{name}", DEV).status == 200
+    alone = client.post("/lift-hold/a?dryRun=true", {"reason": "over"})
+    assert alone.json["rollouts"] == []
+    both = {"reason": "over", "also": ["b", "a"]}
+    dry = client.post("/lift-hold/a?dryRun=true", both)
+    assert [each["partition"] for each in dry.json["rollouts"]] == [PARTITION]
+    unknown = client.post("/lift-hold/a", {"reason": "over", "also": ["c"]}, if_match="*")
+    assert (unknown.status, 'no hold "c"' in unknown.json["detail"]) == (404, True)
+    assert client.post("/lift-hold/a", both, if_match=alone.tag).status == 412
+    assert len(client.get("/holds").json["items"]) == 2
+    done = client.post("/lift-hold/a", both, if_match=dry.tag)
+    assert [each["name"] for each in done.json["items"]] == ["a", "b"]
+    assert client.get("/holds").json["items"] == []
+
+
+def test_a_plan_from_which_nothing_followed_is_not_a_forgotten_one(service: Service) -> None:
+    """412 says what follows now."""
+    client = service.client()
+    for name in ("a", "b"):
+        assert client.post(f"/hold/{name}", DEV).status == 200
+    lift = {"reason": "over"}
+    dry = client.post("/lift-hold/a?dryRun=true", lift)
+    assert client.post("/lift-hold/b", lift, if_match="*").status == 200
+    moved = client.post("/lift-hold/a", lift, if_match=dry.tag)
+    assert moved.status == 412
+    (row,) = moved.json["difference"]["items"]
+    assert (row["what"], row["before"]) == (PARTITION, None)
+    assert "not known" not in moved.json["detail"]
+
+
 def test_a_dry_run_records_nothing_and_names_the_plan(service: Service) -> None:
     """Of every act: what it would reach, and the tag to do it with."""
     client = service.client()
@@ -230,6 +267,8 @@ def test_a_request_is_carried_out_once_under_its_key(service: Service) -> None:
     again = client.post(APPROVE, STAGE, if_match=plan.tag, idempotency_key="k1")
     assert (again.status, again.json) == (200, first.json)
     assert again.headers["idempotency-replayed"] == "true"
+    # It shows no plan of now, and so is none to act on.
+    assert "etag" not in again.headers
     other = client.post(APPROVE, {**STAGE, "groups": ["prod"]}, if_match="*", idempotency_key="k1")
     assert (other.status, "k1" in other.json["detail"]) == (422, True)
     assert entries(service) == before

@@ -154,6 +154,9 @@ def test_a_brake_of_all_is_not_replaced_or_lifted_by_an_owner(service: Service) 
     assert seen["both"]["targets"] == ["prod-2"]
     assert owner.post("/lift-hold/both", {"reason": "x"}, if_match="*").status == 403
     assert owner.post("/hold/mine", {**others, "scope": {"targets": ["prod-3"]}}).status == 200
+    for more in ("both", "inc"):
+        also = {"reason": "x", "also": [more]}
+        assert owner.post("/lift-hold/mine", also, if_match="*").status == 403, more
     assert owner.post("/lift-hold/mine", {"reason": "x"}, if_match="*").status == 200
 
 

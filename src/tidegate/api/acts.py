@@ -100,6 +100,13 @@ class ExemptBody(RouteBody, frozen=True):
     revision: str | None = None
 
 
+class LiftBody(RouteBody, frozen=True):
+    """What is lifted beside the one that is named."""
+
+    # More of them: in one write, on what follows if all are lifted.
+    also: tuple[str, ...] = ()
+
+
 class FreeBody(RouteBody, frozen=True):
     """Places of a budget or mutex that are given back."""
 
@@ -215,9 +222,9 @@ def free(act: RouteAct[FreeBody]) -> PreparedAct:
     )
 
 
-def lifter(brake: BrakeWord) -> Callable[[RouteAct[RouteBody]], PreparedAct]:
-    def lift(act: RouteAct[RouteBody]) -> PreparedAct:
-        names, journals = (act.name,), act.every
+def lifter(brake: BrakeWord) -> Callable[[RouteAct[LiftBody]], PreparedAct]:
+    def lift(act: RouteAct[LiftBody]) -> PreparedAct:
+        names, journals = tuple(dict.fromkeys((act.name, *act.body.also))), act.every
         reach = lift_release(journals, brake, names, act.caller.actor)
         return PreparedAct(
             partition=BRAKES,
@@ -225,7 +232,7 @@ def lifter(brake: BrakeWord) -> Callable[[RouteAct[RouteBody]], PreparedAct]:
             reach=reach,
             answer=lift_report(journals, brake, names, act.body.reason),
             rows=_release_rows(reach),
-            reached=_lifted(journals, brake, act.name),
+            reached=_lifted(journals, brake, names),
         )
 
     lift.__doc__ = f"Lift a {brake}."
@@ -322,12 +329,14 @@ def set_on(
     return None if checked.replaces is not None else named_targets(journals, request.scope.targets)
 
 
-def _lifted(journals: Journals, brake: BrakeWord, name: str) -> tuple[Reached, ...] | None:
-    """What a brake is on; None where it may cover more tomorrow, whatever it covers today."""
-    found = next((each for each in brake_items(journals, brake) if each.name == name), None)
-    if found is None or not isinstance(found.scope, BrakeScope):
-        return None
-    return named_targets(journals, found.scope.targets)
+def _lifted(
+    journals: Journals, brake: BrakeWord, names: Collection[str]
+) -> tuple[Reached, ...] | None:
+    """What brakes are on; None where one may cover more tomorrow, whatever it covers today."""
+    scopes = (each.scope for each in brake_items(journals, brake) if each.name in names)
+    named = [each.targets if isinstance(each, BrakeScope) else () for each in scopes]
+    found = [named_targets(journals, each) for each in named]
+    return tuple(row for each in found for row in each or ()) if found and all(found) else None
 
 
 def named_targets(journals: Journals, names: Collection[str]) -> tuple[Reached, ...] | None:

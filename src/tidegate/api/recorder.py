@@ -176,7 +176,8 @@ class Recorder:
             return None  # it may have been decided without the last entry
         tag = self._seen.keep(prepared.rows)
         if known := self._repeated(prepared.partition, asked):
-            return RecordedAnswer(known, tag, repeated=True)
+            # Of the plan that it was done on, not of this one: no tag to act on.
+            return RecordedAnswer(known, "", repeated=True)
         self._check(route, asked.match, tag, prepared)
         answer = encoded(prepared.answer)
         said = Requested(
@@ -210,7 +211,9 @@ class Recorder:
         wanted = [each.strip().strip('"') for each in match.removeprefix("W/").split(",")]
         if match.strip() == ANY or tag in wanted:
             return
-        before = next((rows for each in wanted if (rows := self._seen.find(each))), None)
+        known = (self._seen.find(each) for each in wanted)
+        # One without rows is known, too: nothing followed from it.
+        before = next((rows for rows in known if rows is not None), None)
         moved = None if before is None else difference(before, prepared.rows)
         raise plan_moved(tag, moved)
 

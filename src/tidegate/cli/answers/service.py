@@ -4,7 +4,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from tidegate.api.client.service import ServiceClient, Tagged
+from tidegate.api.client.service import ServiceClient
 from tidegate.app.asks import AskReport, OperatorRequest
 from tidegate.app.brakes.brake_list import LISTS, BrakeList
 from tidegate.app.brakes.change import BrakeReport, ExemptionReport, LiftReport
@@ -177,21 +177,11 @@ class ServiceAnswers:
 
     def prepare_lift(self, brake: str, names: tuple[str, ...], reason: str) -> ReadyLift:
         """What follows if brakes are lifted, and how that is recorded."""
-        body = {"reason": reason}
-        seen: list[Tagged] = [
-            self._client.dry_run(f"/lift-{brake}/{name}", body, BrakeRelease) for name in names
-        ]
-        rollouts = tuple(row for each in seen for row in each.document.rollouts)
-
-        def record() -> LiftReport:
-            done = [
-                self._client.act(f"/lift-{brake}/{name}", body, each.tag, LiftReport)
-                for name, each in zip(names, seen, strict=True)
-            ]
-            items = tuple(item for each in done for item in each.items)
-            return msgspec.structs.replace(done[0], items=items)
-
-        return ReadyLift(BrakeRelease(brake=brake, names=names, rollouts=rollouts), record)
+        path, body = f"/lift-{brake}/{names[0]}", dict[str, Any](reason=reason)
+        if len(names) > 1:
+            body["also"] = names[1:]
+        seen = self._client.dry_run(path, body, BrakeRelease)
+        return ReadyLift(seen.document, lambda: self._client.act(path, body, seen.tag, LiftReport))
 
     def prepare_exemption(self, freeze: str, exception: FreezeException) -> ReadyExemption:
         """What follows if targets are exempted, and how that is recorded."""
