@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 from subprocess import CompletedProcess
+from typing import Any
 
 import pytest
 
@@ -135,6 +136,12 @@ ACTS = (
     ["hold", "add", "inc-42", "--target", "prod-1", "--reason", "less", "--owner", "sre"],
     ["hold", "remove", "inc-43", "--reason", "x"],
     ["hold", "remove", "inc-42", "--reason", "solved", "--yes"],
+    # Either alone lets nothing start: they are lifted together, or not at all.
+    ["hold", "add", "a", "--target", "dev-1", "--reason", "x", "--owner", "sre"],
+    ["hold", "add", "b", "--target", "dev-1", "--reason", "y", "--owner", "sre"],
+    ["hold", "remove", "a", "c", "--reason", "over"],
+    ["hold", "remove", "a", "b", "--reason", "over"],
+    ["get", "holds"],
     [
         "freeze", "add", "xmas", "--everything", "--reason", "closed", "--owner", "sre",
         "--from", "2099-12-20T18:00", "--to", "2099-12-30T18:00", "--time-zone", "Europe/Berlin",
@@ -269,6 +276,39 @@ def test_a_mistake_is_told(
     done = tidegate("status", *args)
     assert done.returncode == 2
     assert said in done.stderr
+
+
+def test_the_owner_of_a_brake_is_the_caller_that_the_service_knows(beside: Beside) -> None:
+    """And not the login name on the machine of the command, unless another one is named."""
+    for name, owner in (("mine", ()), ("theirs", ("--owner", "sre"))):
+        done = beside.remote("hold", "add", name, "--target", "prod-1", "--reason", "x", *owner)
+        assert done.returncode == 0, done.stderr
+    freeze = [
+        "--from",
+        "2099-12-20T18:00:00Z",
+        "--to",
+        "2099-12-30T18:00:00Z",
+        "--reason",
+        "closed",
+    ]
+    assert beside.remote("freeze", "add", "xmas", "--everything", *freeze).returncode == 0
+    until = ["--target", "prod-1", "--until", "2h", "--reason", "fix"]
+    assert beside.remote("freeze", "exempt", "xmas", *until).returncode == 0
+
+    def items(brake: str) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = json.loads(beside.remote("get", brake, "-o", "json").stdout)[
+            "items"
+        ]
+        return found
+
+    assert [each["owner"] for each in items("holds")] == ["admin-0", "sre"]
+    (freeze_found,) = items("freezes")
+    assert freeze_found["owner"] == "admin-0"
+    assert (
+        beside.local("hold", "add", "here", "--target", "prod-1", "--reason", "x").returncode == 0
+    )
+    (here,) = json.loads(beside.local("get", "holds", "-o", "json").stdout)["items"]
+    assert here["owner"] == whoami()
 
 
 def test_a_stop_is_not_kept_from_stopping_by_a_plan_that_moves(service: Service) -> None:

@@ -1,6 +1,8 @@
 """Answers from a journal that this machine can open."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
+
+import msgspec
 
 from tidegate.app import rollouts as app
 from tidegate.app.asks import OperatorRequest, prepare, record
@@ -14,7 +16,7 @@ from tidegate.cli.answers.port import (
     ReadyFree,
     ReadyLift,
 )
-from tidegate.cli.live import actor, journals
+from tidegate.cli.live import actor, journals, whoami
 from tidegate.explain.pace import DatePace
 from tidegate.model.document import Document
 from tidegate.model.time import Instant
@@ -143,7 +145,7 @@ class JournalAnswers:
         from tidegate.app.brakes.change import set_brake
         from tidegate.app.brakes.preparation import prepare_brake
 
-        known = self._journals
+        known, request = self._journals, _owned(request)
         made = prepare_brake(known, request, actor())
         covered = [each.partition for each in made.reach.rollouts]
         return ReadyBrake(made.reach, lambda: set_brake(known, made.checked, actor(), covered))
@@ -162,7 +164,7 @@ class JournalAnswers:
         from tidegate.app.brakes.change import exempt, exemption
         from tidegate.app.brakes.release import release
 
-        known = self._journals
+        known, exception = self._journals, _owned(exception)
         fact = exemption(known, freeze, exception)
         freed = release(known, "freeze", (freeze,), (fact,), actor())
         return ReadyExemption(freed, lambda: exempt(known, freeze, exception, actor()))
@@ -174,7 +176,7 @@ class JournalAnswers:
         from tidegate.kinds.upgrades.app.expedite import expedite_effect
 
         known = self._journals
-        checked = check_brake(known, request)
+        checked = check_brake(known, _owned(request))
         effect = expedite_effect(known, checked)
         covered = [each.partition for each in effect.items]
         return ReadyExpedite(effect, lambda: set_brake(known, checked, actor(), covered))
@@ -189,3 +191,11 @@ class JournalAnswers:
         freed = claims_of(known, name, target)
         check_free(freed, force=force)
         return ReadyFree(freed, lambda: free_claims(known, freed, reason, actor(), force=force))
+
+
+W = TypeVar("W", "BrakeRequest", "FreezeException")
+
+
+def _owned(said: W) -> W:
+    """What names no owner is owned by the person who runs the command."""
+    return said if said.owner else msgspec.structs.replace(said, owner=whoami())

@@ -25,7 +25,6 @@ from tidegate.cli.brakes.options import (
     scope_options,
     yes_option,
 )
-from tidegate.cli.live import whoami
 from tidegate.cli.moment import ahead
 from tidegate.cli.render.worker_text import tell_unattended
 from tidegate.cli.shape import Act, LazyGroup
@@ -173,7 +172,7 @@ def exempt(
     """Exempt targets from a freeze, for a time."""
     exception = FreezeException(
         scope=scope_of(rest),
-        owner=owner or whoami(),
+        owner=owner or "",
         reason=reason,
         expires=format_instant(ahead("--until", until, clock().now())),
         revision=revision,

@@ -13,7 +13,7 @@ from tidegate.app.brakes.scope import BrakeScope, LabelSelector
 from tidegate.app.text.reach_text import lift_lines, reach_lines, release_lines, set_line
 from tidegate.cli.answers.place import AnswerPlace, answering
 from tidegate.cli.answers.port import AnswerSource
-from tidegate.cli.live import confirmed, create_option, whoami
+from tidegate.cli.live import confirmed, create_option
 from tidegate.cli.moment import ahead
 from tidegate.cli.render.worker_text import tell_unattended
 from tidegate.documents.scope_doc import parse_selector
@@ -86,7 +86,7 @@ def request_of(
         brake=brake,
         name=name,
         scope=scope,
-        owner=rest["owner"] or whoami(),
+        owner=rest["owner"] or "",
         reason=rest["reason"],
         replace=rest["replace"],
         **more,
