@@ -227,7 +227,7 @@ def test_tokens_and_sessions_are_for_admins(service: Service, tmp_path: Path) ->
         where = ["--server", address, "--server-token", f"file:{token}"]
         for args in (["token", "list"], ["session", "list"], TOKENS[0], TOKENS[-1]):
             done = tidegate(*args, *where)
-            assert (done.returncode, "role admin" in done.stderr) == (2, True), done.stderr
+            assert (done.returncode, "role admin" in done.stderr) == (4, True), done.stderr
             # To log in once more gives no role.
             assert "login" not in done.stderr
 
@@ -249,7 +249,7 @@ def test_a_service_that_is_logged_in_to_is_asked(
         assert kept.stat().st_mode & 0o777 == 0o600
         assert PARTITION in tidegate("get", "rollouts").stdout
         refused = tidegate("pause", PARTITION, "--reason", "x", "--yes")
-        assert (refused.returncode, "needs the role operator" in refused.stderr) == (2, True)
+        assert (refused.returncode, "needs the role operator" in refused.stderr) == (4, True)
         assert "here" in tidegate("context", "list").stdout
         assert tidegate("context", "use", "her").returncode == 2
         assert tidegate("context", "use", "none").returncode == 0
@@ -276,6 +276,15 @@ def test_a_mistake_is_told(
     done = tidegate("status", *args)
     assert done.returncode == 2
     assert said in done.stderr
+
+
+def test_a_token_that_does_not_work_is_not_allowed(service: Service, tmp_path: Path) -> None:
+    """Exit 4, as for a role that is missing: a script tells it from a mistake in its words."""
+    token = tmp_path / "token"
+    token.write_text("tidegate_" + "x" * 43)
+    with listening(service) as address:
+        done = tidegate("status", "--server", address, "--server-token", f"file:{token}")
+    assert (done.returncode, "tidegate login" in done.stderr) == (4, True), done.stderr
 
 
 def test_the_owner_of_a_brake_is_the_caller_that_the_service_knows(beside: Beside) -> None:

@@ -188,7 +188,7 @@ TOPICS: dict[str, tuple[str, str]] = {
           1    failure; or diff, validate, lint or check found something
           2    wrong usage or wrong input; nothing was done
           3    a rollout failed, or verify found a difference
-          4    not allowed
+          4    not allowed: a service does not know you, or you lack the role
           70   check: the check itself is set up wrongly
           75   check: another system failed; retry
           124  --wait or --timeout timed out

@@ -12,7 +12,7 @@ import click
 from tidegate import __version__
 from tidegate.cli.shape import LazyGroup, Table
 
-FAILURE, USAGE, INTERRUPTED = 1, 2, 130
+FAILURE, USAGE, NOT_ALLOWED, INTERRUPTED = 1, 2, 4, 130
 
 _LOOK: Table = {
     "status": ("tidegate.cli.look.status:status", "Show what moves, waits or failed, per kind"),
@@ -334,7 +334,7 @@ def _fail(error: Exception) -> int:
 
     Anything else is our bug.
     """
-    from tidegate.model.errors import TidegateError, UserError
+    from tidegate.model.errors import RefusedError, TidegateError, UserError
 
     if isinstance(error, TidegateError) and not isinstance(error, UserError):
         click.echo(f"Error: {error}", err=True)
@@ -345,7 +345,7 @@ def _fail(error: Exception) -> int:
     where = f"{error.where}: " if error.where else ""
     for problem in error.problems:
         click.echo(f"Error: {where}{problem.text()}", err=True)
-    return USAGE
+    return NOT_ALLOWED if isinstance(error, RefusedError) else USAGE
 
 
 def tell_bug(error: Exception) -> None:

@@ -2,7 +2,8 @@
 
     TidegateError
     ├── UserError      what was written is wrong: where, the value, what to write instead
-    │   └── NotFoundError   what is named does not exist
+    │   ├── NotFoundError   what is named does not exist
+    │   └── RefusedError    a service does not know the caller, or the caller lacks the role
     ├── OutsideError   another system failed, or did not answer: tried again later
     └── StaleError     the world changed meanwhile: hold, and read again
 
@@ -28,6 +29,10 @@ class UserError(TidegateError):
         """All problems on one line, in the order of the document."""
         prefix = f"{self.where}: " if self.where else ""
         return prefix + "; ".join(problem.text() for problem in self.problems)
+
+
+class RefusedError(UserError):
+    """A service does not know the caller, or the caller lacks the role."""
 
 
 class OutsideError(TidegateError):

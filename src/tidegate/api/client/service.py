@@ -16,7 +16,7 @@ from tidegate.api.login.offer import PATH
 from tidegate.api.problem import ProblemDocument
 from tidegate.api.route import BASE
 from tidegate.model.document import Document
-from tidegate.model.errors import OutsideError, TidegateError, UserError
+from tidegate.model.errors import OutsideError, RefusedError, TidegateError, UserError
 from tidegate.model.json_text import decode_json
 from tidegate.model.problem import Problem
 from tidegate.net.http_request import PassingError, plain_session, proxy_for, tries, trusted_by
@@ -144,7 +144,7 @@ class ServiceClient:
             what = f"HTTP {answer.status}: is this the address of a Tidegate service?"
             return OutsideError(f"{self.server}: {what}")
         if answer.status in _REMEDIES:
-            return UserError((Problem(self.server, said.detail, _REMEDIES[answer.status]),))
+            return RefusedError((Problem(self.server, said.detail, _REMEDIES[answer.status]),))
         if answer.status >= _BROKEN:
             return OutsideError(f"{self.server}: {said.detail}")
         if said.problems:
