@@ -8,17 +8,20 @@ from subprocess import CompletedProcess
 from typing import Any
 
 import pytest
+from starlette.requests import Request
 
 from tests.api.listener import listening, steady_text
 from tests.api.stage import PARTITION, Client, Service, copied
 from tests.command import tidegate
-from tidegate.access.roles import Role
+from tidegate.access.roles import Caller, Role
 from tidegate.api.client.service import ServiceClient
+from tidegate.api.problem import RequestError
 from tidegate.app.asks import OperatorRequest
 from tidegate.app.documents import StatusReport
 from tidegate.cli.answers.service import ServiceAnswers
 from tidegate.cli.live import whoami
 from tidegate.journal.facts import Verb
+from tidegate.model.errors import OutsideError, TidegateError
 
 
 class Beside:
@@ -285,6 +288,33 @@ def test_a_token_that_does_not_work_is_not_allowed(service: Service, tmp_path: P
     with listening(service) as address:
         done = tidegate("status", "--server", address, "--server-token", f"file:{token}")
     assert (done.returncode, "tidegate login" in done.stderr) == (4, True), done.stderr
+
+
+@pytest.mark.parametrize(
+    "error, said",
+    [
+        (OutsideError("db: connection is bad"), "db: connection is bad"),
+        (RequestError(429, "rate", "Too many", "more than 100 requests a second"), "more than 100"),
+    ],
+)
+def test_a_service_that_cannot_answer_says_why(
+    error: TidegateError,
+    said: str,
+    service: Service,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """After every try: in its own words, and not only as a number."""
+    token = tmp_path / "token"
+    token.write_text(service.client().token)
+
+    async def failing(_: Request) -> Caller:
+        raise error
+
+    monkeypatch.setattr(service.login, "caller", failing)
+    with listening(service) as address:
+        done = tidegate("status", "--server", address, "--server-token", f"file:{token}")
+    assert (done.returncode, f"{address}: {said}" in done.stderr) == (1, True), done.stderr
 
 
 def test_the_owner_of_a_brake_is_the_caller_that_the_service_knows(beside: Beside) -> None:

@@ -19,7 +19,14 @@ from tidegate.model.document import Document
 from tidegate.model.errors import OutsideError, RefusedError, TidegateError, UserError
 from tidegate.model.json_text import decode_json
 from tidegate.model.problem import Problem
-from tidegate.net.http_request import PassingError, plain_session, proxy_for, tries, trusted_by
+from tidegate.net.http_request import (
+    PASSING,
+    PassingError,
+    plain_session,
+    proxy_for,
+    tries,
+    trusted_by,
+)
 from tidegate.net.json_request import JsonAnswer, delivered, sent, settled
 
 D = TypeVar("D", bound=Document)
@@ -128,12 +135,21 @@ class ServiceClient:
         login = dict(headers)
         if self._token:
             login["Authorization"] = f"Bearer {self._token}"
-        async with plain_session(trusted_by(self._ca_file)) as session:
-            async for attempt in tries(self._bounds):
-                with attempt:
-                    sending = sent(session, method, url, body, login, self._bounds, proxy_for(url))
-                    answer = await delivered(sending, where, self._bounds, again=True)
-                    return settled(answer, where, again=True)
+        last: JsonAnswer | None = None
+        try:
+            async with plain_session(trusted_by(self._ca_file)) as session:
+                async for attempt in tries(self._bounds):
+                    with attempt:
+                        last = None
+                        proxy = proxy_for(url)
+                        sending = sent(session, method, url, body, login, self._bounds, proxy)
+                        last = await delivered(sending, where, self._bounds, again=True)
+                        return settled(last, where, again=True)
+        except PassingError:
+            # What it says in the end tells more than the number of its answer.
+            if last is not None:
+                return last
+            raise
         raise AssertionError("it is tried at least once")
 
     def _refusal(self, answer: JsonAnswer) -> TidegateError:
@@ -141,11 +157,13 @@ class ServiceClient:
         try:
             said = decode_json(answer.body, ProblemDocument)
         except msgspec.MsgspecError:
-            what = f"HTTP {answer.status}: is this the address of a Tidegate service?"
-            return OutsideError(f"{self.server}: {what}")
+            what = (
+                "" if answer.status in PASSING else ": is this the address of a Tidegate service?"
+            )
+            return OutsideError(f"{self.server}: HTTP {answer.status}{what}")
         if answer.status in _REMEDIES:
             return RefusedError((Problem(self.server, said.detail, _REMEDIES[answer.status]),))
-        if answer.status >= _BROKEN:
+        if answer.status >= _BROKEN or answer.status in PASSING:
             return OutsideError(f"{self.server}: {said.detail}")
         if said.problems:
             some = (Problem(each.path, each.message, each.remedy) for each in said.problems)
