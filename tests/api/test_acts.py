@@ -318,12 +318,15 @@ def test_the_same_request_at_once_is_carried_out_once(service: Service) -> None:
     [
         (APPROVE, {"groups": ["stage"]}, 400, "reason: is missing"),
         (APPROVE, {"groups": ["stage"], "reason": " "}, 400, "write why"),
+        (APPROVE, {"groups": ["stage"], "reason": 5}, 400, "reason: Expected `str`, got `int`"),
         (APPROVE, {"groups": ["stagee"], "reason": "x"}, 404, 'did you mean "stage"?'),
         (APPROVE, {"reason": "x"}, 422, "--group NAME"),
         (APPROVE, {"groups": "stage", "reason": "x"}, 400, "groups"),
         (APPROVE, {**STAGE, "gruops": []}, 400, 'did you mean "groups"?'),
         (APPROVE, b"{", 400, "JSON"),
-        pytest.param(APPROVE, b'{"reason":' + b"[" * 50_000, 400, "reason", id="deep"),
+        pytest.param(
+            APPROVE, b'{"reason":' + b"[" * 50_000, 400, "reason: Expected `str`", id="deep"
+        ),
         pytest.param(APPROVE, b'"' + b"x" * (1 << 20) + b'"', 413, "bytes", id="long"),
         ("/hold/x", {"scope": {}, "reason": "x"}, 422, "covers nothing"),
         ("/hold/x", {**HOLD, "expires": "soon"}, 400, "expires"),

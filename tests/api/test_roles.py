@@ -103,6 +103,8 @@ def test_an_owner_sees_and_changes_their_own_targets_only(service: Service) -> N
     shown = owner.get(f"/rollouts/{PARTITION}").json
     assert {each["name"] for each in shown["targets"]} == mine
     assert [each["name"] for each in shown["groups"]] == ["prod"]
+    assert shown["headline"] == "Waiting · revision v2 · 6 waiting"
+    assert "0 of 10 done" in every.get(f"/rollouts/{PARTITION}").json["headline"]
     assert {each["target"]["name"] for each in owner.get("/targets").json["items"]} == mine
     assert set(owner.get(f"/cells/{PARTITION}").json["names"]) == mine
     assert {each["target"] for each in owner.get(f"/when/{PARTITION}").json["items"]} <= mine

@@ -341,7 +341,7 @@ def _malformed(error: msgspec.ValidationError, kind: type[Any]) -> RequestError:
     """A field that is missing, unknown or of another type: msgspec says which."""
     text, _, where = str(error).partition(" - at `$")
     place = where.rstrip("`").lstrip(".")
-    if place == "reason":
+    if place == "reason" and "regex" in text:
         return bad_request("is empty; write why: the journal keeps it", place)
     if missing := _MISSING.fullmatch(text):
         field = f"{place}.{missing[1]}" if place else missing[1]

@@ -41,7 +41,7 @@ def limited_view(
     known = {name for each in groups for name in (each.name, each.key)} | set(view.gates)
     return replace(
         view,
-        headline=veil.text(view.headline),
+        headline=veil.text(view.headline) if len(rows) == len(view.targets) else _line(view, rows),
         targets=rows,
         unplaced=tuple(veil.row(each) for each in view.unplaced if each.name in seen),
         groups=groups,
@@ -54,6 +54,15 @@ def limited_view(
         ),
         claims=tuple(each for each in view.claims if each.target in seen),
         more={name: veil.text(each) for name, each in view.more.items()},
+    )
+
+
+def _line(view: PartitionView, rows: tuple[TargetRow, ...]) -> str:
+    """One line of what is seen; that of the whole counts the rest, too."""
+    states = Counter(each.state for each in rows)
+    counts = [f"{count} {word.lower()}" for word, count in sorted(states.items())]
+    return " · ".join(
+        (view.summary, *([f"revision {view.revision}"] * bool(view.revision)), *counts)
     )
 
 
