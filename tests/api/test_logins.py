@@ -378,6 +378,16 @@ def test_a_policy_file_that_is_wrong_about_logins_is_refused() -> None:
     assert "s3cr3t" not in text
 
 
+@pytest.mark.parametrize("written, seconds", [("0s", 0), ("5s", 5), (None, 60)])
+def test_clocks_may_differ_as_it_is_written(written: str | None, seconds: int) -> None:
+    """0s means not at all, and only what is not written is as documented."""
+    skew = {} if written is None else {"clockSkew": written}
+    data = {"oidc": {"issuer": "https://dex.example", "clientId": "tidegate", **skew}}
+    oidc = read_policy(data, "policy.yaml").oidc
+    assert oidc is not None
+    assert oidc.settings.clock_skew == seconds * SECOND
+
+
 def test_the_command_line_logs_in_renews_and_logs_out(
     logins: Logins, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -73,7 +73,8 @@ def read_oidc(reader: Reader) -> OidcLogin:
     reader.close()
     settings = msgspec.structs.replace(
         IssuerSettings(issuer=issuer, client_id=client),
-        **{name: value for name, value in given.items() if value},
+        # What is not written is as documented; a skew of 0s is written.
+        **{name: value for name, value in given.items() if value not in (None, "", ())},
     )
     return OidcLogin(
         settings=settings, url=url.rstrip("/"), secret_place=secret, session=session or SESSION
