@@ -349,21 +349,3 @@ def test_there_are_not_too_many(service: Service, monkeypatch: pytest.MonkeyPatc
         assert [await each.open("/changes") for each in readers] == [200, 200, 429]
 
     run(service, monkeypatch, story)
-
-
-def test_a_reader_that_takes_nothing_is_dropped(
-    service: Service, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """It holds no place for ever."""
-    client = service.client()
-    monkeypatch.setattr(stream, "PATIENCE_S", 0.1)
-
-    async def story() -> None:
-        reader = Reader(service, client)
-        reader.sent = asyncio.Queue(maxsize=1)
-        reader.gone.clear()
-        assert await reader.open("/changes") == 200
-        assert reader.task is not None
-        await asyncio.wait_for(reader.task, PATIENCE_S)
-
-    run(service, monkeypatch, story)

@@ -1,6 +1,9 @@
 """Probes and numbers over a real socket: what is answered, and with which code."""
 
 import asyncio
+import errno
+import socket
+import threading
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 
@@ -10,8 +13,11 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 
+from tests.patience import patiently
+from tidegate.api import server
 from tidegate.api.app import local_probes, make_app
 from tidegate.api.server import AppServer, bind
+from tidegate.api.stream import EventStream
 from tidegate.kinds.upgrades.api.soak import soak_routes
 from tidegate.model.errors import OutsideError
 
@@ -36,15 +42,57 @@ async def serving(answers: Answers, *routes: Route) -> AsyncIterator[aiohttp.Cli
         version={"version": "9"},
     )
     with bind("127.0.0.1", 0) as ear:
-        server = AppServer(make_app(probes, routes))
-        task = asyncio.create_task(server.serve([ear]))
+        serves = AppServer(make_app(probes, routes))
+        task = asyncio.create_task(serves.serve([ear]))
         try:
             base = "http://{}:{}".format(*ear.getsockname())
             async with aiohttp.ClientSession(base) as client:
                 yield client
         finally:
-            server.stop()
+            serves.stop()
             await task
+
+
+async def _endless() -> AsyncIterator[bytes]:
+    while True:
+        yield b": x\n\n" * 20_000
+
+
+@pytest.mark.parametrize("path", ["/stream", "/answer"])
+def test_a_reader_that_takes_nothing_is_reset(
+    path: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It keeps neither its place nor what is buffered for it, and is no fault of the service."""
+    monkeypatch.setattr(server, "TAKEN_S", 1.0)
+    ended = threading.Event()
+
+    async def stream(_: Request) -> EventStream:
+        return EventStream(_endless(), ended.set)
+
+    async def answer(_: Request) -> PlainTextResponse:
+        return PlainTextResponse("x" * 50_000_000)
+
+    async def ask() -> None:
+        routes = (Route("/stream", stream), Route("/answer", answer))
+        async with serving(Answers(), *routes) as client:
+            base = client._base_url
+            assert base is not None
+            with socket.create_connection((base.host, base.port)) as slow:
+                slow.sendall(f"GET {path} HTTP/1.1\r\nHost: x\r\n\r\n".encode())
+                await asyncio.sleep(0.5)
+                assert not _is_reset(slow)
+                await asyncio.sleep(1.0)
+                assert _is_reset(slow)
+            async with client.get("/livez") as other:
+                assert other.status == 200
+        assert path == "/answer" or ended.is_set()
+
+    patiently(ask())
+    assert [each.getMessage() for each in caplog.records if each.name.startswith("uvicorn")] == []
+
+
+def _is_reset(reader: socket.socket) -> bool:
+    return reader.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR) == errno.ECONNRESET
 
 
 def test_well_is_200_and_says_nothing_is_wrong() -> None:

@@ -1,14 +1,22 @@
-"""Serves an application on a socket, in the caller's event loop; the caller handles signals."""
+"""Serves an application on a socket, in the caller's event loop; the caller handles signals.
 
+A reader that takes nothing for a while is reset, whatever it asked for: to close its connection
+would wait until it has taken what is buffered for it, and that may be never.
+"""
+
+import asyncio
+import contextlib
 import os
 import socket
 import ssl
+import struct
 from collections.abc import Iterator
-from contextlib import contextmanager
 
 import msgspec
 import uvicorn
 from starlette.applications import Starlette
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from tidegate.model.errors import OutsideError
 
@@ -16,6 +24,14 @@ from tidegate.model.errors import OutsideError
 CLOSE_S = 2
 # Streams are fewer (`stream.py`), so that probes and scrapers get through.
 CONNECTIONS_MAX = 1_000
+# A reader that takes nothing for so long is reset.
+TAKEN_S = 30.0
+# How long the end of a connection that was reset is waited for.
+_RESET_S = 1.0
+# Where a request finds its connection.
+_CONNECTION = "tidegate.connection"
+# SO_LINGER: on, for no time.
+_AT_ONCE = struct.pack("ii", 1, 0)
 
 
 def bind(host: str, port: int) -> socket.socket:
@@ -54,13 +70,70 @@ class TlsFiles(msgspec.Struct, frozen=True):
             raise OutsideError(text) from None
 
 
+class SlowReaderError(ConnectionError):
+    """A reader took nothing for too long, and was reset."""
+
+
+class _Connection(H11Protocol):
+    """A connection that resets a reader that takes nothing."""
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self.app_state = {**self.app_state, _CONNECTION: self}
+
+    async def taken(self) -> None:
+        """Wait until the reader has taken most of what was sent; SlowReaderError: it is reset."""
+        before = self.transport.get_write_buffer_size()
+        while self.flow.write_paused:
+            try:
+                async with asyncio.timeout(TAKEN_S):
+                    await self.flow.drain()
+            except TimeoutError:
+                left = self.transport.get_write_buffer_size()
+                if left >= before:
+                    self._reset()
+                    raise SlowReaderError(f"the reader took nothing for {TAKEN_S:.0f} s") from None
+                before = left
+
+    def _reset(self) -> None:
+        """End it at once, without what the process or the system has yet to send."""
+        ear = self.transport.get_extra_info("socket")
+        ear.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _AT_ONCE)
+        self.transport.abort()
+
+
+class _Taken:
+    """An application whose answers are taken, or end with their connection."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        connection: _Connection = scope["state"][_CONNECTION]
+
+        async def send_and_wait(message: Message) -> None:
+            await send(message)
+            await connection.taken()
+
+        with contextlib.suppress(SlowReaderError):
+            await self._app(scope, receive, send_and_wait)
+        if connection.transport.is_closing():
+            # The server takes an answer without an end for a fault unless the connection is gone.
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(_RESET_S):
+                    while (await receive())["type"] != "http.disconnect":
+                        pass
+
+
 class AppServer(uvicorn.Server):
     """A server that stops on request and installs no signal handlers."""
 
     def __init__(self, app: Starlette, tls: TlsFiles | None = None) -> None:
         super().__init__(
             uvicorn.Config(
-                app,
+                _Taken(app),
+                http=_Connection,
                 log_config=None,
                 access_log=False,
                 lifespan="off",
@@ -72,7 +145,7 @@ class AppServer(uvicorn.Server):
             )
         )
 
-    @contextmanager
+    @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
         """Signals are for the whole process, which has more than this to stop."""
         yield

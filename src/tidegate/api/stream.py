@@ -1,7 +1,7 @@
 """Streams of changes: the journal of one partition, and one stream for a whole page.
 
 A stream keeps nothing for its reader: what changed meanwhile is a set of names, or is read from the
-journal when the reader takes more. A reader that takes nothing for a while is dropped.
+journal when the reader takes more. The server resets a reader that takes nothing for a while.
 """
 
 import asyncio
@@ -27,8 +27,6 @@ POLL_S = 0.5
 # A line goes out this often, so that a reader notices a dead connection; and so old the login of a
 # reader may be.
 BEAT_S = 2.0
-# A reader that takes nothing for so long is dropped.
-PATIENCE_S = 30.0
 # Fewer than the connections a server takes: probes must get through.
 STREAMS_MAX = 150
 # Entries that are read at once.
@@ -148,7 +146,7 @@ class EventStream:
         self._close = close
 
     async def __call__(self, _: Scope, receive: Receive, send: Send) -> None:
-        """Send until the reader leaves, takes nothing, or the service ends."""
+        """Send until the reader leaves, is reset, or the service ends."""
         gone = asyncio.create_task(_gone(receive))
         try:
             await send({"type": "http.response.start", "status": 200, "headers": _HEADERS})
@@ -156,10 +154,9 @@ class EventStream:
                 if gone.done():
                     return
                 body = {"type": "http.response.body", "body": event, "more_body": True}
-                async with asyncio.timeout(PATIENCE_S):
-                    await send(body)
+                await send(body)
             await send({"type": "http.response.body", "body": b"", "more_body": False})
-        except (TimeoutError, OSError):
+        except OSError:
             return
         finally:
             gone.cancel()
