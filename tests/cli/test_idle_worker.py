@@ -96,7 +96,7 @@ def test_once_waits_for_the_lease_of_a_worker_that_was_killed(tmp_path: Path) ->
     with worker(tmp_path, *DEMO, "--once") as second:
         said = ended(second)
     assert "stands by" not in said
-    assert "simulated/demo: Waiting: observe ter-int-dev" in said
+    assert "simulated/demo: Waiting: would act on ter-int-dev" in said
 
 
 def test_a_timeout_ends_a_wait_that_is_too_long(tmp_path: Path) -> None:

@@ -71,6 +71,7 @@ def split_patterns(text: str | None) -> list[str]:
     """The patterns of a label, separated by commas; one that has a comma of its own is not cut.
 
     The label cannot hold such a pattern: every other reader parts it, into two that block nothing.
+    A bracket that is never closed encloses no comma: "[,^4" is two patterns, the first a mistake.
     """
     if not text:
         return []
@@ -89,7 +90,8 @@ def split_patterns(text: str | None) -> list[str]:
         elif char == "," and not depth:
             found.append(text[last:at])
             last = at + 1
-    return [*found, text[last:]]
+    rest = text[last:]
+    return [*found, *(rest.split(",") if depth or classed else (rest,))]
 
 
 def first_found(patterns: Iterable[str], version: str) -> str | None:
