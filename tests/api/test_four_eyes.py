@@ -38,7 +38,7 @@ def test_the_proposer_does_not_approve(decided: Path, tmp_path: Path) -> None:
         client_of(service, f"user:{name}") for name in (AUTHOR.upper(), "bob@example.com")
     )
     refused = author.post(APPROVE, STAGE, if_match="*")
-    assert refused.status == 403
+    assert (refused.status, refused.json["type"]) == (403, "urn:tidegate:problem:four-eyes")
     for said in (f"{AUTHOR} proposed v2 of {PARTITION}", "four eyes", "group:sre, user:bob@ex"):
         assert said in refused.json["detail"]
     assert author.post(f"{APPROVE}?dryRun=true", STAGE).status == 403

@@ -16,6 +16,8 @@ from tidegate.model.errors import (
 
 MEDIA_TYPE = "application/problem+json"
 _URN = "urn:tidegate:problem:"
+FORBIDDEN = f"{_URN}forbidden"
+"""The caller has not the role for it, there."""
 
 
 class ProblemItem(Part, frozen=True, omit_defaults=True):
@@ -106,6 +108,11 @@ def unknown_caller(detail: str) -> RequestError:
 def forbidden(detail: str) -> RequestError:
     """A request of a caller without the right."""
     return RequestError(403, "forbidden", "The caller may not do this", detail)
+
+
+def under_four_eyes(detail: str) -> RequestError:
+    """An approval by a person who proposed what it is for; no role changes that."""
+    return RequestError(403, "four-eyes", "The caller may not do this", detail)
 
 
 def plan_needed(tag: str) -> RequestError:

@@ -17,7 +17,13 @@ from tidegate.access.four_eyes import four_eyes_refusal
 from tidegate.access.roles import Caller, refusal
 from tidegate.access.tokens import PARTITION as ACCESS
 from tidegate.api.live.live_journals import LiveJournals
-from tidegate.api.problem import RequestError, forbidden, plan_moved, plan_needed
+from tidegate.api.problem import (
+    RequestError,
+    forbidden,
+    plan_moved,
+    plan_needed,
+    under_four_eyes,
+)
 from tidegate.api.request_keys import RequestKeys
 from tidegate.api.route import ActRoute, PreparedAct, RouteAct, RouteBody
 from tidegate.app.partitions.journals import Journals
@@ -200,7 +206,7 @@ class Recorder:
             raise forbidden(why)
         if prepared.approval is not None:
             if why := four_eyes_refusal(caller, prepared.approval, prepared.reached or ()):
-                raise forbidden(why)
+                raise under_four_eyes(why)
         return prepared
 
     def _check(self, route: ActRoute, match: str, tag: str, prepared: PreparedAct) -> None:

@@ -13,7 +13,7 @@ from uuid import uuid4
 import msgspec
 
 from tidegate.api.login.offer import PATH
-from tidegate.api.problem import ProblemDocument
+from tidegate.api.problem import FORBIDDEN, ProblemDocument
 from tidegate.api.route import BASE
 from tidegate.model.document import Document
 from tidegate.model.errors import OutsideError, RefusedError, TidegateError, UserError
@@ -162,7 +162,9 @@ class ServiceClient:
             )
             return OutsideError(f"{self.server}: HTTP {answer.status}{what}")
         if answer.status in _REMEDIES:
-            return RefusedError((Problem(self.server, said.detail, _REMEDIES[answer.status]),))
+            missing = answer.status == _UNKNOWN or said.type == FORBIDDEN
+            remedy = _REMEDIES[answer.status] if missing else ""
+            return RefusedError((Problem(self.server, said.detail, remedy),))
         if answer.status >= _BROKEN or answer.status in PASSING:
             return OutsideError(f"{self.server}: {said.detail}")
         if said.problems:
