@@ -18,8 +18,8 @@ from tidegate.git.tree_port import Tree
 from tidegate.journal.chain import JournalNote
 from tidegate.journal.facts import Asked, Verb
 from tidegate.kinds.integrations.app.estates import BundleEstates
-from tidegate.kinds.integrations.app.wave_holds import held_back
-from tidegate.kinds.integrations.app.wave_requests import ForgeWaveRequests
+from tidegate.kinds.integrations.app.waves.wave_holds import held_back
+from tidegate.kinds.integrations.app.waves.wave_requests import ForgeWaveRequests
 from tidegate.kinds.integrations.core.workloads.estate import Site
 from tidegate.kinds.integrations.fleet.fleet import IntegrationsFleet
 from tidegate.kinds.integrations.fleet.git_waves import GitWaves

@@ -18,8 +18,8 @@ from tidegate.git.client.repository import open_repository
 from tidegate.git.port import Repository
 from tidegate.git.tree_port import Tree
 from tidegate.kinds.integrations.app.estates import estate_in
-from tidegate.kinds.integrations.app.wave_holds import held_back
-from tidegate.kinds.integrations.app.wave_requests import ForgeWaveRequests
+from tidegate.kinds.integrations.app.waves.wave_holds import held_back
+from tidegate.kinds.integrations.app.waves.wave_requests import ForgeWaveRequests
 from tidegate.kinds.integrations.core.workloads.estate import ManagedPlace, Site
 from tidegate.kinds.promotions.core.requests.data_block import read_block
 

@@ -15,10 +15,10 @@ from typing import Any
 from msgspec.structs import replace
 
 from tidegate.engine.brakes.book import BrakeBook
-from tidegate.engine.discovery import Discovery
 from tidegate.engine.execute import Executor
 from tidegate.engine.journal import Journal
 from tidegate.engine.kind import Kind
+from tidegate.engine.leading.discovery import Discovery
 from tidegate.engine.leading.leadership import Leadership
 from tidegate.engine.leading.turns import Backoff, Turns, rest
 from tidegate.engine.notify import NoticeQueue

@@ -10,7 +10,7 @@ from tidegate.edit.edited_tree import EditedTree
 from tidegate.git.tree_port import Tree
 from tidegate.kinds.integrations.app.check.comparison import new_errors
 from tidegate.kinds.integrations.app.estates import estate_in
-from tidegate.kinds.integrations.app.wave_holds import held_back
+from tidegate.kinds.integrations.app.waves.wave_holds import held_back
 from tidegate.kinds.integrations.cli.site import site_of
 from tidegate.kinds.integrations.core.review.effect import effects_of
 from tidegate.kinds.integrations.core.workloads.estate import Estate

@@ -1,1 +1,1 @@
-"""Leading by lease: which worker has a partition, and that each has its share."""
+"""Leading by lease: which partitions there are, which worker has each, and its share."""

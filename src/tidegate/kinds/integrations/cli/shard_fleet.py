@@ -7,7 +7,7 @@ from tidegate import wiring
 from tidegate.forge.port import Forge
 from tidegate.kinds.integrations.app.digests import Digests, SettledEstates
 from tidegate.kinds.integrations.app.estates import BundleEstates
-from tidegate.kinds.integrations.app.wave_requests import ForgeWaveRequests
+from tidegate.kinds.integrations.app.waves.wave_requests import ForgeWaveRequests
 from tidegate.kinds.integrations.cli.site import Clusters, bundle_folder, site_of
 from tidegate.kinds.integrations.core.workloads.estate import ManagedPlace
 from tidegate.kinds.integrations.fleet.fleet import IntegrationsFleet
