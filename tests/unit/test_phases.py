@@ -97,3 +97,10 @@ def test_a_retry_that_changes_what_is_decided_means_something() -> None:
     """A target that waits for another try starts at once."""
     waiting = view("Waiting", "Waiting", "Waiting")
     assert meaningless(REQUESTS["retry --failed"], waiting, changes=True) is None
+
+
+def test_nothing_that_failed_is_tried_again_where_all_has_succeeded() -> None:
+    """A pinned target is on another revision: the rollout would begin again for it."""
+    done = view("Succeeded", "Done", "Joined later")
+    assert meaningless(REQUESTS["retry --failed"], done, changes=True) is not None
+    assert meaningless(REQUESTS["retry"], done, changes=True) is None

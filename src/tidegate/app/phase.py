@@ -65,6 +65,8 @@ def _untried(fact: Asked, view: PartitionView, changes: bool) -> bool:
 
 def _unfailed(fact: Asked, view: PartitionView, changes: bool) -> bool:
     over = view.summary in ("Failed", "Aborted")
+    # What has succeeded would begin again, for a target that is pinned elsewhere, say.
+    changes = changes and not is_finished(view)
     return not over and not changes and not any(map(has_failed, _about(fact, view)))
 
 
