@@ -442,6 +442,10 @@ def test_nothing_says_where_clusters_are() -> None:
     assert "--ocm-url URL" in found.stderr
     assert "--world FILE" in found.stderr
     assert "there is no journal here" in run("get", "clusters", "--recorded").stderr
+    hold = ("hold", "add", "x", "--everything", "--reason", "r", "--create", "--yes")
+    assert run(*hold, "--database", "j.db").exit_code == 0
+    other = run("get", "clusters", "--database", "j.db")
+    assert "j.db: this journal has no upgrades; no source of clusters" in other.stderr
 
 
 def test_a_cluster_and_a_target_of_a_rollout_may_have_one_name(manager: Managed) -> None:
@@ -492,6 +496,7 @@ def test_a_source_that_a_flag_names_wins_over_a_variable(
     assert found.exit_code == 0, found.output
     assert "maps-1" in found.stdout
     assert "belongs to no organisation" not in found.stderr
-    recorded = run(*words, "--recorded", "--database", "none.db", "--now", NOW)
-    assert recorded.exit_code == 2, recorded.output
-    assert "none.db" in recorded.stderr
+    for flags in (("--recorded", "--now", NOW), ()):
+        recorded = run(*words, "--database", "none.db", *flags)
+        assert recorded.exit_code == 2, recorded.output
+        assert "none.db" in recorded.stderr

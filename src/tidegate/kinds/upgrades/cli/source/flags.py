@@ -47,7 +47,7 @@ def named_source(merged: Merged, *, recorded: bool) -> Settings:
     own = {"ocm.url": "ocm_url", "ocm.token": "ocm_token"}
     settings = merged.settings()
     flagged = {name for name, origin in merged.origins.items() if origin.place == "flag"}
-    if flagged & own.keys() or not (recorded or "upgrades" in flagged):
+    if flagged & own.keys() or not (recorded or flagged & {"upgrades", "database"}):
         return settings
     return msgspec.structs.replace(settings, **dict.fromkeys(own.values(), ""))
 

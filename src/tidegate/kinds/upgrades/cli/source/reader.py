@@ -32,6 +32,7 @@ from tidegate.model.errors import UserError
 from tidegate.model.json_text import decode_json
 from tidegate.model.problem import Problem
 from tidegate.model.time import Instant
+from tidegate.settings.setting_table import TABLE
 from tidegate.settings.settings import Settings
 from tidegate.wiring import outside
 
@@ -58,9 +59,15 @@ def read_fleet(query: WorldQuery) -> FleetReading:
         if query.recorded or is_recorded(query.settings):
             return _read_journal(query)
         if TOKEN_VARIABLE not in os.environ:
-            raise click.UsageError(NO_SOURCE)
+            raise click.UsageError(_no_source(query.settings))
         return _read_own(query)
     return _read_own(query) if query.alone else _read_served(query)
+
+
+def _no_source(settings: Settings) -> str:
+    if settings.database == TABLE["database"].default:
+        return NO_SOURCE
+    return f"{settings.database}: this journal has no upgrades; {NO_SOURCE}"
 
 
 def read_document_world(document: "YamlDocument", query: WorldQuery) -> FleetReading:
