@@ -5,6 +5,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 from tests.engine.stage import TERM, VirtualClock
+from tests.patience import PATIENCE_S
 from tests.policies import body, spec, template
 from tidegate.engine.brakes.book import BrakeBook
 from tidegate.engine.breaker import Breaker
@@ -171,7 +172,7 @@ class Worker:
         context = RoundContext(
             BrakeBook(stage.store),
             Journal(stage.store),
-            Executor(Limits(), self._breaker),
+            Executor(Limits(timeout_s=PATIENCE_S), self._breaker),
             stage.clock,
             OtherStates(stage.store).of(self.part.rules),
         )

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 import msgspec
 from msgspec.structs import replace
 
+from tests.patience import PATIENCE_S
 from tests.picture_key import LINKS, PUBLIC
 from tests.pipelined import NEW, OLD, URL
 from tidegate.engine.brakes.book import BrakeBook
@@ -313,7 +314,7 @@ class Stage:
         context = RoundContext(
             BrakeBook(self.store),
             Journal(self.store),
-            Executor(Limits(), Breaker()),
+            Executor(Limits(timeout_s=PATIENCE_S), Breaker()),
             self.clock,
             OtherStates(self.store).of(self.kind.rules),
         )

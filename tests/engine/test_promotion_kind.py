@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from tests.engine.stage import VirtualClock
 from tests.engine.test_promotion_rounds import NAME
 from tests.engine.test_promotion_rounds import Round as Site
+from tests.patience import PATIENCE_S
 from tests.promoted import Source, make_source
 from tidegate.engine.brakes.book import BrakeBook
 from tidegate.engine.breaker import Breaker
@@ -68,7 +69,7 @@ class Worker:
         context = RoundContext(
             BrakeBook(store),
             Journal(store),
-            Executor(Limits(), Breaker()),
+            Executor(Limits(timeout_s=PATIENCE_S), Breaker()),
             self.clock,
             OtherStates(store).of(rules),
         )

@@ -8,6 +8,7 @@ import pytest
 from tests.engine.stage import VirtualClock
 from tests.engine.test_promotion_rounds import Round as Site
 from tests.git_repos import commit, git
+from tests.patience import PATIENCE_S
 from tests.picture_key import LINKS, PUBLIC
 from tests.promoted import Source, make_source
 from tidegate.app.partitions.journals import Journals
@@ -77,7 +78,7 @@ class Office:
         context = RoundContext(
             BrakeBook(self.store),
             Journal(self.store),
-            Executor(Limits(), Breaker()),
+            Executor(Limits(timeout_s=PATIENCE_S), Breaker()),
             self.clock,
             OtherStates(self.store).of(self.kind.rules),
         )
