@@ -74,6 +74,12 @@ class SlowReaderError(ConnectionError):
     """A reader took nothing for too long, and was reset."""
 
 
+async def disconnected(receive: Receive) -> None:
+    """Wait until the connection of a request is gone."""
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
 class _Connection(H11Protocol):
     """A connection that resets a reader that takes nothing."""
 
@@ -122,8 +128,7 @@ class _Taken:
             # The server takes an answer without an end for a fault unless the connection is gone.
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(_RESET_S):
-                    while (await receive())["type"] != "http.disconnect":
-                        pass
+                    await disconnected(receive)
 
 
 class AppServer(uvicorn.Server):

@@ -14,6 +14,7 @@ from starlette.types import Receive, Scope, Send
 from tidegate.access.roles import Caller
 from tidegate.api.live.live_journals import LiveJournals
 from tidegate.api.problem import RequestError, bad_request
+from tidegate.api.server import disconnected
 from tidegate.app.journal.entries import entry_row
 from tidegate.journal.brake_state import PARTITION as BRAKES
 from tidegate.journal.chain import JournalEntry
@@ -147,7 +148,7 @@ class EventStream:
 
     async def __call__(self, _: Scope, receive: Receive, send: Send) -> None:
         """Send until the reader leaves, is reset, or the service ends."""
-        gone = asyncio.create_task(_gone(receive))
+        gone = asyncio.create_task(disconnected(receive))
         try:
             await send({"type": "http.response.start", "status": 200, "headers": _HEADERS})
             async for event in self._events:
@@ -195,11 +196,6 @@ class StreamLogin:
             if self.is_over:
                 return
             yield event
-
-
-async def _gone(receive: Receive) -> None:
-    while (await receive())["type"] != "http.disconnect":
-        pass
 
 
 class Streams:

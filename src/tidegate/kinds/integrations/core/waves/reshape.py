@@ -13,6 +13,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 
 import msgspec
 
+from tidegate.journal.fact import some_names
 from tidegate.kinds.integrations.core.sharding.model import WorkloadShard
 from tidegate.kinds.integrations.core.workloads.estate import ManagedPlace, Unit
 from tidegate.kinds.integrations.core.workloads.live import LiveWorkload, Pod
@@ -25,8 +26,6 @@ from tidegate.model.time import SECOND, Duration
 DRAIN, START = "drain", "start"
 # How long a set may take to end, and the other to begin.
 DEADLINE = Duration(1800 * SECOND)
-# Of the workloads of another manager so many are named.
-NAMED_MAX = 3
 # What one is called that is not split.
 WHOLE = "whole"
 
@@ -172,9 +171,7 @@ def declared_of(reshape: Reshape) -> RolloutDeclared:
 
 def waits_for(reshape: Reshape) -> str:
     """What a reshape waits for that is not ours to end."""
-    some = ", ".join(reshape.theirs[:NAMED_MAX])
-    more = len(reshape.theirs) - NAMED_MAX
-    return f"the end of another manager's {some}" + (f" and {more} more" if more > 0 else "")
+    return f"the end of another manager's {some_names(reshape.theirs)}"
 
 
 def drain_target(workload: str) -> str:
