@@ -1,10 +1,10 @@
 """The documents of questions that every kind answers; names of fields are API."""
 
 from tidegate.app.workers import PartitionWorker, StandbyWorker
-from tidegate.explain.verdict_part import VerdictPart, VerdictParts
-from tidegate.explain.view import GroupRow, OptionRow, PartitionView, TargetRow
+from tidegate.explain.verdict_part import VerdictPart, VerdictParts, verdict_part
+from tidegate.explain.view import GroupRow, OptionRow, PartitionView, RequestRow, TargetRow
 from tidegate.model.document import Document, Part, instant_text
-from tidegate.model.time import MILLISECOND, Instant
+from tidegate.model.time import MILLISECOND, Instant, format_instant
 
 
 class NotedDocument(Document, frozen=True, kw_only=True):
@@ -59,6 +59,29 @@ class TargetDoc(Part, frozen=True, omit_defaults=True):
     # The dates that `when` has for it; null: they are not known here.
     expected: TargetDates | None = None
     options: tuple[OptionDoc, ...] = ()
+
+
+class RequestDoc(Part, frozen=True, omit_defaults=True):
+    """A change that a person requested, until it is carried out or withdrawn."""
+
+    # Names the request, so that it can be withdrawn.
+    id: str
+    # What is to be done.
+    change: str
+    # Waiting, Updating, Done, Failed.
+    state: str
+    # Which actor requested it, when, and why.
+    by: str
+    at: str
+    reason: str = ""
+    # The targets it is about; none: all of the rollout.
+    targets: tuple[str, ...] = ()
+    # Whether it is carried out as soon as a worker acts.
+    starts: bool = False
+    # Why it waits, by the gate that says most; and until when, where time alone opens that gate.
+    why: str = ""
+    until: str | None = None
+    verdicts: tuple[VerdictPart, ...] = ()
 
 
 class GroupCounts(Part, frozen=True):
@@ -150,6 +173,8 @@ class RolloutDetails(Document, frozen=True, kw_only=True):
     history: tuple[HistoryEntry, ...] = ()
     stopped_by: str = ""
     origin: str = ""
+    # Changes that people requested and that are not carried out yet, the oldest first.
+    requests: tuple[RequestDoc, ...] = ()
     # Places to be taken before anything that starts now.
     claims: tuple[PlannedClaim, ...] = ()
     # Targets in no group, which are removed.
@@ -249,6 +274,24 @@ class TargetParts:
             made = OptionDoc(change=row.change, starts=row.starts, verdicts=verdicts)
             known = self._options[id(row)] = (row, made)
         return known[1]
+
+
+def request_doc(row: RequestRow) -> RequestDoc:
+    """One request."""
+    shut = None if row.shut is None else verdict_part(row.shut)
+    return RequestDoc(
+        id=row.ident,
+        change=row.change,
+        state=row.state,
+        by=row.by,
+        at=format_instant(row.at),
+        reason=row.reason,
+        targets=row.targets,
+        starts=row.starts,
+        why="" if shut is None else shut.message,
+        until=None if shut is None else shut.until or None,
+        verdicts=tuple(map(verdict_part, row.verdicts)),
+    )
 
 
 def seconds_to(moment: Instant | None, now: Instant) -> float | None:

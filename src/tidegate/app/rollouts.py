@@ -16,6 +16,7 @@ from tidegate.app.documents import (
     TargetParts,
     group_part,
     recheck_of,
+    request_doc,
 )
 from tidegate.app.partitions.decision import Decision
 from tidegate.app.partitions.journals import Journals
@@ -193,6 +194,7 @@ def view_details(view: PartitionView) -> RolloutDetails:
         targets=tuple(map(parts.one, view.targets)),
         at=format_instant(view.now),
         origin=view.origin,
+        requests=tuple(map(request_doc, view.requests)),
         claims=tuple(
             PlannedClaim(name=each.name, place=each.place, target=each.target)
             for each in view.claims

@@ -17,6 +17,8 @@ _STOPS = frozenset((Gate.RUNNING,))
 # Targets that did not fail, and do not change before a person settles why.
 UNCHANGEABLE = "targets that cannot be changed"
 MISTAKES = "mistakes in labels"
+# Changes that people requested, and that cannot be carried out as requested.
+REQUESTS = "requests that cannot be carried out"
 
 
 def target_counts(view: PartitionView, *, moves: bool) -> Counter[str]:
@@ -62,6 +64,7 @@ def needs_of(view: PartitionView) -> Iterator[tuple[str, str]]:
         if each not in failed and each != view.partition:
             yield UNCHANGEABLE, each
     yield from ((MISTAKES, each) for each in needs.mistakes)
+    yield from ((REQUESTS, each) for each in needs.requests)
 
 
 def is_held(row: TargetRow) -> bool:

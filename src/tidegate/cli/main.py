@@ -62,6 +62,10 @@ _CHANGE: Table = {
     "reject": ("tidegate.cli.asks:reject", "Reject a revision"),
     "revoke": ("tidegate.cli.asks:revoke", "Withdraw approvals"),
     "retry": ("tidegate.cli.asks:retry", "Retry a rollout, or only its failed targets"),
+    "withdraw": (
+        "tidegate.cli.withdraw:withdraw",
+        "Withdraw a change that was requested of a service",
+    ),
 }
 
 _STOP: Table = {

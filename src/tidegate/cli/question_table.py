@@ -42,6 +42,7 @@ QUESTIONS: dict[str, Question] = {
     "retry": Question("records a request: targets start again", _MANY, _YES),
     "pause": Question("records a request: less starts", _MANY, _GOES_ON),
     "resume": Question("records a request: more may start", _MANY, _YES),
+    "withdraw": Question("records that a requested change is not wanted", _MOVES, _YES),
     "abort": Question("records a request: ends a rollout, rolls back", _ALWAYS, _YES),
     "token create": Question("records a token: its holder may do more", _NEVER, _GOES_ON),
     "token revoke": Question("records that a token is revoked", _NEVER, _GOES_ON),

@@ -48,6 +48,26 @@ class TargetRow(Part, frozen=True):
     options: tuple[OptionRow, ...] = ()
 
 
+class RequestRow(Part, frozen=True):
+    """A change that a person requested, until it is carried out or withdrawn."""
+
+    # Names the request, so that it can be withdrawn.
+    ident: str
+    # What is to be done.
+    change: str
+    # Waiting, Updating, Done, Failed.
+    state: str
+    by: str
+    at: Instant
+    reason: str = ""
+    # The targets it is about; none: all of the partition.
+    targets: tuple[str, ...] = ()
+    verdicts: tuple[Verdict, ...] = ()
+    starts: bool = False
+    # The verdict that says most about why it waits; None: it does not wait.
+    shut: Verdict | None = None
+
+
 class GroupRow(Part, frozen=True):
     """Targets that go together."""
 
@@ -74,6 +94,8 @@ class Needs(Part, frozen=True):
     failures: tuple[str, ...] = ()
     # Documents and labels to fix: the names of targets.
     mistakes: tuple[str, ...] = ()
+    # Requests that cannot be carried out as they are: withdraw them, or request something else.
+    requests: tuple[str, ...] = ()
 
 
 class Counts(msgspec.Struct, frozen=True):
@@ -120,6 +142,8 @@ class PartitionView(msgspec.Struct, frozen=True, kw_only=True):
     # Where targets have versions of their own: those that are next, by the gate that asks for an
     # approval of each; None: all get `version`.
     gate_versions: Mapping[str, tuple[str, ...]] | None = None
+    # Changes that people requested and that are not carried out yet, the oldest first.
+    requests: tuple[RequestRow, ...] = ()
     # Places of budgets and mutexes that are taken with what starts now.
     claims: tuple[Claim, ...] = ()
     # Whether more targets failed than are allowed.

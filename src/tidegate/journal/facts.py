@@ -8,6 +8,7 @@
     Told       people were notified
     Handled    what a person changed on clusters by hand
     Requested  the request that the entry before it came with, and how its caller is known
+    Withdrawn  a change that a person requested is not wanted any more
     Folded     the state up to here, where older facts were dropped
 
 Every kind adds facts of its own (`journal/fact.py`): what it observed and what it decided.
@@ -228,7 +229,27 @@ class Requested(Fact, frozen=True, tag="requested", kw_only=True, omit_defaults=
         return f"requested: {self.act}, by {self.via}"
 
 
-SHARED_FACTS: tuple[type[Fact], ...] = (Asked, Bound, Acted, Told, Requested, Folded)
+class Withdrawn(Fact, frozen=True, tag="withdrawn", kw_only=True, omit_defaults=True):
+    """A requested change is not wanted any more; what was done of it already stays."""
+
+    # The request, as the fact of it names it.
+    ident: str
+    reason: str = ""
+
+    def line(self) -> str:
+        """Which request, and why."""
+        return f"request {self.ident} withdrawn{because(self.reason)}"
+
+
+SHARED_FACTS: tuple[type[Fact], ...] = (
+    Asked,
+    Bound,
+    Acted,
+    Told,
+    Requested,
+    Withdrawn,
+    Folded,
+)
 """What the state of every kind takes into account, or can do without."""
 
-register(Asked, Bound, Acted, Braked, Lifted, Told, Handled, Requested, Folded)
+register(Asked, Bound, Acted, Braked, Lifted, Told, Handled, Requested, Withdrawn, Folded)

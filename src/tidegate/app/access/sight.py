@@ -10,7 +10,14 @@ from collections.abc import Collection, Iterable
 
 from msgspec.structs import replace
 
-from tidegate.explain.view import GroupRow, Needs, OptionRow, PartitionView, TargetRow
+from tidegate.explain.view import (
+    GroupRow,
+    Needs,
+    OptionRow,
+    PartitionView,
+    RequestRow,
+    TargetRow,
+)
 from tidegate.model.verdict import FactValue, Verdict
 
 ANOTHER = "another target"
@@ -39,9 +46,16 @@ def limited_view(
     rows = tuple(veil.row(each) for each in view.targets if each.name in seen)
     groups = tuple(_groups(view.groups, rows))
     known = {name for each in groups for name in (each.name, each.key)} | set(view.gates)
+    # A request for all of the partition is not seen in a part of it.
+    all_seen = len(rows) == len(view.targets)
+    requests = {
+        each.ident: each
+        for each in view.requests
+        if (set(each.targets) <= set(seen) if each.targets else all_seen)
+    }
     return replace(
         view,
-        headline=veil.text(view.headline) if len(rows) == len(view.targets) else _line(view, rows),
+        headline=veil.text(view.headline) if all_seen else _line(view, rows),
         targets=rows,
         unplaced=tuple(veil.row(each) for each in view.unplaced if each.name in seen),
         groups=groups,
@@ -51,7 +65,9 @@ def limited_view(
                 each for each in view.needs.failures if each in seen or each == view.partition
             ),
             mistakes=tuple(each for each in view.needs.mistakes if each in seen),
+            requests=tuple(each for each in view.needs.requests if each in requests),
         ),
+        requests=tuple(veil.request(each) for each in requests.values()),
         claims=tuple(each for each in view.claims if each.target in seen),
         more={name: veil.text(each) for name, each in view.more.items()},
     )
@@ -100,6 +116,14 @@ class _Veil:
             row,
             shut=None if row.shut is None else self._verdict(row.shut),
             options=tuple(map(self._option, row.options)),
+        )
+
+    def request(self, row: RequestRow) -> RequestRow:
+        """A request, with what its gates say."""
+        return replace(
+            row,
+            shut=None if row.shut is None else self._verdict(row.shut),
+            verdicts=tuple(map(self._verdict, row.verdicts)),
         )
 
     def _option(self, option: OptionRow) -> OptionRow:

@@ -9,7 +9,7 @@ from hashlib import blake2b
 
 import msgspec
 
-from tidegate.explain.view import PartitionView, TargetRow
+from tidegate.explain.view import PartitionView, RequestRow, TargetRow
 from tidegate.model.document import Part
 
 TAG_BYTES = 12
@@ -44,9 +44,18 @@ def plan_rows(view: PartitionView) -> dict[str, str]:
     """A plan as a person decides by it: a line for each target, and one for the whole."""
     rows = {each.name: _line(each) for each in view.targets}
     rows[view.partition] = f"{view.summary}, {view.revision or 'no revision'}"
+    for request in view.requests:
+        rows[f"request {request.ident}"] = _request_line(request)
     if view.paused:
         rows[view.partition] += ", paused"
     return rows
+
+
+def _request_line(row: RequestRow) -> str:
+    line = f"{row.state}, {row.change}"
+    if row.starts:
+        return f"{line}, starts"
+    return line if row.shut is None else f"{line}, {row.shut.gate.value}: {row.shut.reason.value}"
 
 
 def _line(row: TargetRow) -> str:

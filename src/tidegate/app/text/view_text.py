@@ -2,16 +2,18 @@
 
 from collections.abc import Sequence
 
-from tidegate.app.documents import GroupDoc, OptionDoc, TargetDoc
+from tidegate.app.documents import GroupDoc, OptionDoc, RequestDoc, RolloutDetails, TargetDoc
 from tidegate.app.text.worker_text import start_words
 from tidegate.app.workers import PartitionWorker
-from tidegate.explain.table import Row
+from tidegate.explain.table import Row, layout
 from tidegate.explain.verdict_part import first_shut_part, part_lines
+from tidegate.journal.fact import some_names
 from tidegate.model.time import Instant, format_age, format_second, parse_instant
 
 GROUP_HEAD: Row = (
     "GROUP", "INDEX", "STATUS", "WAITING", "UPDATING", "SOAKING", "DONE", "FAILED", "IGNORED",
 )  # fmt: skip
+REQUEST_HEAD: Row = ("REQUEST", "CHANGE", "FOR", "STATE", "BY", "AGE", "WHY")
 TARGET_HEAD: Row = ("GROUP", "TARGET", "STATE", "SINCE", "EXPECTED", "WHY")
 # How an option says that it leads back, and that the target goes.
 _BACK, _REMOVE = "return ", "remove"
@@ -33,6 +35,32 @@ def group_rows(groups: Sequence[GroupDoc]) -> list[Row]:
         )
         for each in groups
     ]
+
+
+def request_rows(
+    requests: Sequence[RequestDoc], now: Instant, worker: PartitionWorker | None = None
+) -> list[Row]:
+    """One row a request: what, for which targets, where it is, which actor and why."""
+    starts = start_words(worker)
+    return [
+        (
+            each.id,
+            each.change,
+            some_names(each.targets) or "all",
+            each.state,
+            each.by,
+            format_age(now - parse_instant(each.at)),
+            starts if each.starts else each.why,
+        )
+        for each in requests
+    ]
+
+
+def request_lines(found: RolloutDetails, now: Instant, width: int | None) -> list[str]:
+    """What people requested and is not carried out yet, as a table; empty: nothing is."""
+    if not found.requests:
+        return []
+    return [*layout(REQUEST_HEAD, request_rows(found.requests, now, found.worker), width), ""]
 
 
 def target_rows(

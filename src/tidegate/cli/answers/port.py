@@ -13,6 +13,7 @@ from tidegate.app.brakes.reach import BrakeReach
 from tidegate.app.brakes.release import BrakeRelease
 from tidegate.app.brakes.request import BrakeRequest, FreezeException
 from tidegate.app.brakes.what_if import DateAssumption, RolloutWhatIf
+from tidegate.app.change_requests import WithdrawalReport
 from tidegate.app.comparison import ReplayReport, ShadowReport
 from tidegate.app.documents import RolloutDetails, RolloutList, StatusReport, TargetDetails
 from tidegate.app.journal.changes import ChangeList, ChangeQuery
@@ -60,6 +61,13 @@ class ReadyExpedite(msgspec.Struct, frozen=True):
 
     effect: "ExpediteEffect"
     record: Callable[[], BrakeReport]
+
+
+class ReadyWithdrawal(msgspec.Struct, frozen=True):
+    """A requested change to be withdrawn, and how that is recorded."""
+
+    report: WithdrawalReport
+    record: Callable[[], WithdrawalReport]
 
 
 class ReadyFree(msgspec.Struct, frozen=True):
@@ -135,6 +143,10 @@ class AnswerSource(Protocol):
 
     def prepare(self, name: str, asked: OperatorRequest) -> ReadyAsk:
         """As `app.asks.prepare`, then `record`."""
+        ...
+
+    def prepare_withdrawal(self, name: str, request: str, reason: str) -> ReadyWithdrawal:
+        """As `app.change_requests.prepare_withdrawal`, and recorded."""
         ...
 
     def prepare_brake(self, request: BrakeRequest) -> ReadyBrake:

@@ -13,6 +13,7 @@ from tidegate.app.brakes.reach import BrakeReach
 from tidegate.app.brakes.release import BrakeRelease
 from tidegate.app.brakes.request import BrakeRequest, FreezeException, plain
 from tidegate.app.brakes.what_if import DateAssumption, RolloutWhatIf
+from tidegate.app.change_requests import WithdrawalReport
 from tidegate.app.comparison import ReplayReport, ShadowReport
 from tidegate.app.documents import (
     RolloutDates,
@@ -30,6 +31,7 @@ from tidegate.cli.answers.port import (
     ReadyExpedite,
     ReadyFree,
     ReadyLift,
+    ReadyWithdrawal,
 )
 from tidegate.explain.pace import DatePace
 from tidegate.journal.facts import Verb
@@ -166,6 +168,14 @@ class ServiceAnswers:
         # What stops is not kept from stopping by a plan that moves.
         tag = "*" if asked.verb in _STOPS else seen.tag
         return ReadyAsk(seen.document, lambda: self._client.act(path, body, tag, AskReport))
+
+    def prepare_withdrawal(self, name: str, request: str, reason: str) -> ReadyWithdrawal:
+        """What follows if a request is withdrawn, and how that is recorded."""
+        path, body = f"/withdraw/{name}", {"request": request, "reason": reason}
+        seen = self._client.dry_run(path, body, WithdrawalReport)
+        return ReadyWithdrawal(
+            seen.document, lambda: self._client.act(path, body, seen.tag, WithdrawalReport)
+        )
 
     def prepare_brake(self, request: BrakeRequest) -> ReadyBrake:
         """What a brake covers, and how it is recorded."""

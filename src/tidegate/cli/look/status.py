@@ -5,7 +5,13 @@ from msgspec.structs import asdict
 
 from tidegate.app.documents import RolloutItem, RolloutList, StatusReport
 from tidegate.app.tally import DONE, FAILED
-from tidegate.app.text.view_text import GROUP_HEAD, TARGET_HEAD, group_rows, target_rows
+from tidegate.app.text.view_text import (
+    GROUP_HEAD,
+    TARGET_HEAD,
+    group_rows,
+    request_lines,
+    target_rows,
+)
 from tidegate.app.text.worker_text import WORKER_HEAD, standby_rows, worker_rows
 from tidegate.app.workers import trouble_lines
 from tidegate.cli.answers.place import AnswerPlace, answering, answers_option, then_option
@@ -278,7 +284,9 @@ def show(name: str, merged: Merged, then: str, output: str) -> None:
     lines += [f"stopped by: {details.stopped_by}", ""] if details.stopped_by else [""]
     if details.groups:
         lines += [*layout(GROUP_HEAD, group_rows(details.groups), width), ""]
-    rows = target_rows(details.targets, parse_instant(details.at), details.worker)
+    now = parse_instant(details.at)
+    lines += request_lines(details, now, width)
+    rows = target_rows(details.targets, now, details.worker)
     lines += [*layout(TARGET_HEAD, rows, width), ""]
     rows = [
         (str(e.seq), format_second(parse_instant(e.at)), e.by, e.what, e.target or "-", e.line)

@@ -10,6 +10,7 @@ from tidegate.app.text.view_text import (
     GROUP_HEAD,
     TARGET_HEAD,
     group_rows,
+    request_lines,
     target_rows,
     target_tree,
 )
@@ -160,6 +161,7 @@ def _lines(found: RolloutDetails | TargetDetails) -> list[str]:
     lines = [found.headline, ""]
     if found.groups:
         lines += [*layout(GROUP_HEAD, group_rows(found.groups), width), ""]
+    lines += request_lines(found, now, width)
     lines += layout(TARGET_HEAD, target_rows(found.targets, now, found.worker), width)
     if found.recheck_after is not None and not (found.worker and found.worker.stale):
         lines += ["", f"look again in {format_age(in_seconds(found.recheck_after))}"]
