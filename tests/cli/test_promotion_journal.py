@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.git_repos import git
+from tests.git_repos import clone, commit, git
 from tests.promoted import Play, Source, make_source
 
 NAME = "promotions/qontract-reconcile"
@@ -70,6 +70,21 @@ def test_a_merge_is_seen_by_the_next_worker(play: Play) -> None:
     assert play.run(*run).returncode == 0
     assert "#1 is merged" in play.run("journal", "show", "--partition", NAME).stdout
     assert "Done" in play.run("why", "jenkins").stdout
+
+
+def test_a_worker_reads_the_artifact_anew_in_every_round(play: Play, tmp_path: Path) -> None:
+    """The mirror of an artifact is fetched by its readings: a newer version is offered."""
+    bare = tmp_path / "newer.git"
+    git(tmp_path, "clone", "-q", "--bare", str(play.source.bare), str(bare))
+    play.env["TIDEGATE_SOURCE"] = str(bare)
+    run = ("run", "--once", "--kind", "promotions", "--act", "promotions/*")
+    assert play.run(*run).returncode == 0
+    newer = commit(clone(bare, tmp_path / "work"), {"e": "5"}, "one more")
+    git(tmp_path / "work", "push", "-q", "origin", "HEAD:main")
+    assert play.run(*run).returncode == 0
+    shown = play.run("journal", "show", "--partition", NAME).stdout
+    assert f"newest version {newer[:7]}" in shown
+    assert f"offered {newer[:7]} to jenkins" in shown
 
 
 def test_a_paused_promotion_offers_nothing(play: Play) -> None:

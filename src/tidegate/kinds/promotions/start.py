@@ -42,7 +42,7 @@ def start(settings: Settings, _seed: int) -> list[Started]:
     from tidegate.settings.picture_key import picture_links
     from tidegate.wiring import clock
 
-    ports = ports_of(settings, fetch=False)
+    ports = ports_of(settings, worker=True)
     forge = forge_of(settings, ports.bundle.url)
     kind = PromotionKind(ports, forge, clock(), pictures=picture_links(settings))
     promotions = Started(kind, PromotionTelemetry(), forge.close, (KIND,))

@@ -20,8 +20,11 @@ SETTINGS = (
 )  # fmt: skip
 
 
-def ports_of(settings: Settings, *, fetch: bool = True) -> "PromotionPorts":
-    """The ports; the repository of the bundle is opened and, if wanted, fetched."""
+def ports_of(settings: Settings, *, fetch: bool = True, worker: bool = False) -> "PromotionPorts":
+    """The ports; the repository of the bundle is opened and, if wanted, fetched.
+
+    `worker`: it is fetched by every reading, and so are the other repositories, without a word.
+    """
     from tidegate.cli.merge_requests.change_reach import IntegrationHolds, IntegrationReach
     from tidegate.cli.merge_requests.running_shards import IntegrationRunning
     from tidegate.kinds.promotions.app.ports import PromotionPorts
@@ -29,14 +32,14 @@ def ports_of(settings: Settings, *, fetch: bool = True) -> "PromotionPorts":
 
     folder = Path(settings.bundle)
     bundle = repositories.repository(folder)
-    if fetch:
+    if fetch and not worker:
         with _or("--no-fetch uses what was fetched before"):
             _fetch(bundle, "the bundle's repository")
     reads_clusters = bool(settings.kubeconfig or settings.contexts)
     return PromotionPorts(
         bundle=bundle,
         folder=str(folder),
-        repositories=SourceRepositories(fetch),
+        repositories=SourceRepositories(fetch, quiet=worker),
         images=_Images(settings),
         reach=IntegrationReach(folder, settings),
         hold_back=IntegrationHolds(folder, settings),
@@ -49,8 +52,8 @@ def ports_of(settings: Settings, *, fetch: bool = True) -> "PromotionPorts":
 class SourceRepositories:
     """Clones and mirrors; each option names another address where one does not answer."""
 
-    def __init__(self, fetch: bool) -> None:
-        self._fetch = fetch
+    def __init__(self, fetch: bool, *, quiet: bool = False) -> None:
+        self._fetch, self._quiet = fetch, quiet
 
     def artifact(self, address: str) -> "Repository":
         return self._open(address, "--source")
@@ -69,7 +72,9 @@ class SourceRepositories:
             else:
                 # A bare repository is a remote: what is offered there is pushed to it.
                 found = repositories.mirror(str(place.resolve()) if place.is_dir() else address)
-            if self._fetch:
+            if self._fetch and self._quiet:
+                found.fetch()
+            elif self._fetch:
                 _fetch(found, found.url or address)
         return found
 
