@@ -77,6 +77,8 @@ def test_every_route_for_every_role_and_scope(asked: Service, role: Role, scope:
             body |= {each: known[each] for each in fields if each in known}
         if "groups" in fields:
             body["groups"] = ["stage"]
+        if "request" in fields:
+            body["request"] = "r0"
         if "scope" in fields:
             name, body["scope"] = "new", {"everything": True}
         answer = client.post(f"/{route.verb}/{name}?dryRun=true", body)

@@ -24,7 +24,7 @@ from tidegate.journal.chain import JournalNote
 from tidegate.journal.fact import Fact, Mode, tag_of
 from tidegate.journal.facts import Asked, Braked, Lifted, Verb
 from tidegate.kinds.promotions.app.ports import TrialFiles
-from tidegate.kinds.promotions.core.journal.state import PromotionState
+from tidegate.kinds.promotions.core.journal.known import PromotionState
 from tidegate.kinds.promotions.core.verification import EnvironmentRuns
 from tidegate.kinds.promotions.kind import PromotionKind
 from tidegate.kinds.promotions.rules import PromotionRules

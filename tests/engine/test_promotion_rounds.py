@@ -25,8 +25,9 @@ from tidegate.kinds.promotions.core.journal.facts import (
     PromotionRefused,
     Verified,
 )
+from tidegate.kinds.promotions.core.journal.known import PromotionState, world_of
 from tidegate.kinds.promotions.core.journal.record import decided_fact
-from tidegate.kinds.promotions.core.journal.state import PromotionState, fold, world_of
+from tidegate.kinds.promotions.core.journal.state import fold
 from tidegate.kinds.promotions.core.world import CheckedIn, ImageState, OfferState
 from tidegate.model.problem import Problem
 from tidegate.model.reason import Outcome
@@ -96,9 +97,9 @@ class Round:
 
     def act(self, decision: PromotionDecision, brakes: Brakes | None = None) -> Fact:
         """Offer what was decided, and record what came of it."""
-        assert decision.change is not None
+        assert decision.changes
         made = asyncio.run(
-            offer(self.ports, self.forge, NAME, decision.change, brakes or Brakes(), self.now)
+            offer(self.ports, self.forge, NAME, decision.changes[0], brakes or Brakes(), self.now)
         )
         self.record(made)
         return made

@@ -6,7 +6,7 @@ from tests.hub_stage import HubStage, Worker, play
 from tests.policies import body, spec, template
 from tests.property.promotion_histories import PROMOTION
 from tidegate.git.history import Ancestry, Commit
-from tidegate.kinds.promotions.core.journal.state import PromotionReading, PromotionState
+from tidegate.kinds.promotions.core.journal.known import PromotionReading, PromotionState
 from tidegate.kinds.promotions.core.world import Relation
 from tidegate.kinds.promotions.rules import PromotionRules
 from tidegate.kinds.rollouts.core.journal.facts import RolloutDeclared

@@ -25,7 +25,7 @@ from tidegate.journal.fact import Mode, tag_of
 from tidegate.kind_table import rules_of
 from tidegate.kinds.promotions.app.lane_parts import LaneEnvironment
 from tidegate.kinds.promotions.app.lanes import promotion_lanes
-from tidegate.kinds.promotions.core.journal.state import PromotionState
+from tidegate.kinds.promotions.core.journal.known import PromotionState
 from tidegate.kinds.promotions.kind import PromotionKind
 from tidegate.kinds.promotions.rules import PromotionRules
 from tidegate.kinds.promotions.telemetry.observer import PromotionTelemetry

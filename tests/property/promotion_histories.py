@@ -6,18 +6,21 @@ from hypothesis import strategies as st
 
 from tidegate.git.history import Ancestry
 from tidegate.journal.fact import Fact, Mode
-from tidegate.journal.facts import Acted, Asked, TaskOutcome, Verb
+from tidegate.journal.facts import Acted, Asked, TaskOutcome, Verb, Withdrawn
 from tidegate.journal.verdict_marks import marks_of
-from tidegate.kinds.promotions.core.decide import PromotionDecision, decide
+from tidegate.kinds.promotions.core.decide import PromotionDecision, VersionChange, decide
 from tidegate.kinds.promotions.core.journal.facts import (
     MergeRequestSeen,
     Offered,
     PromotionRead,
     PromotionRefused,
+    PromotionTask,
     Verified,
+    VersionRequested,
 )
+from tidegate.kinds.promotions.core.journal.known import PromotionState, world_of
 from tidegate.kinds.promotions.core.journal.record import decided_fact
-from tidegate.kinds.promotions.core.journal.state import PromotionState, fold, world_of
+from tidegate.kinds.promotions.core.journal.state import fold
 from tidegate.kinds.promotions.core.model import (
     Artifact,
     CommitForm,
@@ -31,6 +34,7 @@ from tidegate.kinds.promotions.core.world import (
     OfferState,
     PromotionWorld,
     Relation,
+    RequestedReading,
     RunningCheck,
 )
 from tidegate.model.time import SECOND, Instant
@@ -99,6 +103,17 @@ STEPS = st.one_of(
     st.tuples(st.just("asked"), st.sampled_from((Verb.PAUSE, Verb.RESUME, Verb.ABORT, Verb.RETRY))),
     st.tuples(st.just("refused"), st.tuples(st.sampled_from(MOVING), st.booleans())),
     st.tuples(st.just("image"), st.sampled_from(ImageState)),
+    # A person wants another version: some environments, the version, whether it may be older.
+    st.tuples(
+        st.just("want"),
+        st.tuples(
+            st.lists(st.sampled_from(MOVING), min_size=1, max_size=3, unique=True),
+            st.integers(0, 3),
+            st.booleans(),
+        ),
+    ),
+    st.tuples(st.just("look"), st.sampled_from(("", "no such commit"))),
+    st.tuples(st.just("withdraw"), st.sampled_from(MOVING)),
 )
 HISTORIES = st.lists(STEPS, min_size=5, max_size=30)
 
@@ -111,7 +126,7 @@ class History:
         self.now = Instant(0)
         self.facts: list[tuple[Instant, Fact]] = []
         # Every offer that was made, in order.
-        self.offers: list[tuple[PromotionWorld, PromotionDecision]] = []
+        self.offers: list[tuple[PromotionWorld, VersionChange]] = []
         self.add(
             PromotionRead(
                 promotion=PROMOTION,
@@ -173,10 +188,18 @@ class History:
             PARTITION, len(self.facts), self.state, world, decision, self.now, Mode.ACT
         )
         self.add(fact)
-        if decision.change is None:
-            return
-        (task,) = fact.tasks
-        self.offers.append((world, decision))
+        assert [task.change for task in fact.tasks] == list(decision.changes)
+        for task in fact.tasks:
+            self.offers.append((world, task.change))
+            self._carry_out(outcome, world, decision, task)
+
+    def _carry_out(
+        self,
+        outcome: str,
+        world: PromotionWorld,
+        decision: PromotionDecision,
+        task: PromotionTask,
+    ) -> None:
         if outcome == "offer":
             targets = world.targets()
             verdicts = {
@@ -184,9 +207,9 @@ class History:
             }
             self.add(
                 Offered(
-                    environments=decision.change.environments,
-                    version=decision.change.version,
-                    branch="-".join(decision.change.environments),
+                    environments=task.change.environments,
+                    version=task.change.version,
+                    branch="-".join(task.change.environments),
                     commit="c",
                     number=1,
                     verdicts=verdicts,
@@ -207,6 +230,33 @@ class History:
                     refused=outcome == "refuse",
                 )
             )
+
+    def _want(self, what: tuple[list[str], int, bool]) -> None:
+        names, number, backward = what
+        self.add(
+            VersionRequested(
+                ident=f"r{len(self.facts)}",
+                ref=VERSIONS[number],
+                environments=tuple(each for each in MOVING if each in names),
+                backward=backward,
+                reason="why",
+            )
+        )
+
+    def _look(self, problem: str) -> None:
+        """What people requested is read, or cannot be."""
+        refs = {each.ref for each in self.state.requests.values()}
+        found = {
+            ref: RequestedReading(problem=problem)
+            if problem
+            else RequestedReading(version=ref, relations=relations(VERSIONS.index(ref)))
+            for ref in refs
+        }
+        self.add(PromotionRead(requested=found))
+
+    def _withdraw(self, name: str) -> None:
+        if (request := self.state.requests.get(name)) is not None:
+            self.add(Withdrawn(ident=request.ident, reason="why"))
 
     def _request(self, what: tuple[str, OfferState] | tuple[str, OfferState, str]) -> None:
         name, state, by = (*what, "")[:3]

@@ -8,8 +8,9 @@ from tidegate.journal.fact import decode as decode_fact
 from tidegate.journal.fact import tag_of
 from tidegate.kinds.promotions.core.decide import decide
 from tidegate.kinds.promotions.core.journal.facts import Offered
+from tidegate.kinds.promotions.core.journal.known import PromotionState
 from tidegate.kinds.promotions.core.journal.record import read_fact
-from tidegate.kinds.promotions.core.journal.state import PromotionState, decode, encode, fold
+from tidegate.kinds.promotions.core.journal.state import decode, encode, fold
 from tidegate.kinds.promotions.core.world import OfferState
 from tidegate.model.verdict import all_pass
 
@@ -25,71 +26,110 @@ def test_every_history_has_one_decision(steps: list[Step]) -> None:
     assert all(each.verdicts for each in decision.options)
     passing = [world.to[each.target] for each in decision.options if all_pass(each.verdicts)]
     assert [each.target for each in decision.actions] == passing
-    assert (decision.change.environments if decision.change else ()) == tuple(passing)
+    assert sorted(name for each in decision.changes for name in each.environments) == sorted(
+        passing
+    )
+    for change in decision.changes:
+        assert {world.wanted(name) for name in change.environments} == {change.version}
 
 
 @given(HISTORIES)
 def test_no_version_is_offered_twice(steps: list[Step]) -> None:
     """Whatever is known to be offered, open, merged or closed is not offered again unasked."""
-    for world, decision in History().run(steps).offers:
-        assert decision.change is not None
-        for name in decision.change.environments:
+    for world, change in History().run(steps).offers:
+        for name in change.environments:
             offer = world.offers.get(name)
-            assert offer is None or offer.version != decision.change.version
+            assert offer is None or offer.version != change.version
             assert name not in world.pending
 
 
 @given(HISTORIES)
 def test_an_offer_goes_forward_and_keeps_the_order(steps: list[Step]) -> None:
-    """Environments that go first have the version, or are in the same offer; none goes back."""
-    for world, decision in History().run(steps).offers:
-        assert decision.change is not None
-        new = VERSIONS.index(decision.change.version)
+    """Environments that go first have the version, or are in the same offer.
+
+    None goes back, unless a person requested it and allowed that.
+    """
+    for world, change in History().run(steps).offers:
+        new = VERSIONS.index(change.version)
         at = {each.environment: VERSIONS.index(each.value) for each in world.written}
-        for name in decision.change.environments:
-            assert at[name] < new
+        for name in change.environments:
+            request = world.requests.get(name)
+            assert at[name] < new or (request is not None and request.backward)
             environment = world.promotion.environment(name)
             assert environment is not None
             for earlier in environment.after:
-                assert earlier in decision.change.environments or at[earlier] >= new
+                assert earlier in change.environments or at[earlier] >= new
 
 
 @given(HISTORIES)
 def test_environments_of_an_open_offer_move_together(steps: list[Step]) -> None:
     """An open merge request is replaced as a whole: no second one changes the same lines."""
-    for world, decision in History().run(steps).offers:
-        assert decision.change is not None
-        for name in decision.change.environments:
+    for world, change in History().run(steps).offers:
+        for name in change.environments:
             offer = world.offers.get(name)
             if offer is None or offer.state is not OfferState.OPEN:
                 continue
             for other in offer.environments:
-                same = world.offers.get(other) == offer and not world.has(other)
-                assert other in decision.change.environments or not same
+                seen = world.of(other)
+                has = seen is not None and seen.has(other)
+                same = world.offers.get(other) == offer and not has
+                assert other in change.environments or not same
 
 
 @given(HISTORIES)
 def test_nothing_is_offered_while_paused_or_aborted(steps: list[Step]) -> None:
-    """`pause` and `abort` bind promotions too."""
-    for world, decision in History().run(steps).offers:
+    """`pause` and `abort` bind promotions too; what is requested after an abort may go out."""
+    for world, change in History().run(steps).offers:
         assert not world.paused
-        assert not world.aborted
-        assert decision.change is not None
-        assert not decision.change.environments or set(decision.change.environments) <= set(MOVING)
+        assert not world.aborted or change.version != world.version
+        assert set(change.environments) <= set(MOVING)
+
+
+@given(HISTORIES)
+def test_a_requested_version_is_the_only_one_that_is_offered(steps: list[Step]) -> None:
+    """Until a request ends, its environments get that version, under its name, or none."""
+    for world, change in History().run(steps).offers:
+        for name in change.environments:
+            request = world.requests.get(name)
+            assert change.request == ("" if request is None else request.ident)
+            if request is None:
+                assert change.version == world.version
+                continue
+            read = world.requested.get(request.ref)
+            assert change.version == (world.version if read is None else read.version)
+            assert not request.reached
+
+
+@given(HISTORIES)
+def test_a_request_ends(steps: list[Step]) -> None:
+    """Read and merged, a version that goes forward is no longer requested; one withdrawn never is.
+
+    One that went back stays, so that the newest does not undo it, until it is withdrawn.
+    """
+    history = History().run(steps)
+    history.run([("look", "")])
+    at = {name: VERSIONS.index(each.ref) for name, each in history.state.requests.items()}
+    back = {name for name, each in history.state.requests.items() if each.back}
+    known = {each.environment: VERSIONS.index(each.value) for each in history.world.written}
+    history.run([("read", (*(at.get(each, known[each]) for each in MOVING), history.version))])
+    assert history.state.requests.keys() == back
+    for name in MOVING:
+        history.run([("withdraw", name)])
+    assert not history.state.requests
 
 
 @given(HISTORIES)
 def test_what_is_offered_waits(steps: list[Step]) -> None:
     """Once an offer is recorded, its environments are not decided again."""
     history = History().run(steps)
-    change = decide(history.world, history.now).change
-    if change is None:
-        return
-    history.add(
-        Offered(environments=change.environments, version=change.version, branch="b", commit="c")
-    )
-    after = decide(history.world, history.now)
-    assert not {each.target for each in after.actions} & set(change.environments)
+    for change in decide(history.world, history.now).changes:
+        history.add(
+            Offered(
+                environments=change.environments, version=change.version, branch="b", commit="c"
+            )
+        )
+        after = decide(history.world, history.now)
+        assert not {each.target for each in after.actions} & set(change.environments)
 
 
 @given(HISTORIES)

@@ -12,7 +12,7 @@ from tidegate.gates.scope import EVERYTHING, Scope
 from tidegate.journal.facts import Verb
 from tidegate.kinds.promotions.core.decide import PromotionDecision, decide
 from tidegate.kinds.promotions.core.explain.view import promotion_view
-from tidegate.kinds.promotions.core.journal.state import world_of
+from tidegate.kinds.promotions.core.journal.known import world_of
 from tidegate.kinds.promotions.core.reasons import PromotionReason
 from tidegate.kinds.promotions.core.world import OfferState
 from tidegate.model.reason import Outcome
@@ -105,7 +105,7 @@ def test_a_refusal_for_now_names_the_moment() -> None:
     history = History().run([("refused", ("first", False))])
     found = decide(history.world, history.now).recheck_at
     assert found is not None
-    assert decide(history.world, found).change is not None
+    assert decide(history.world, found).changes
 
 
 def braked(history: History, brakes: Brakes) -> PromotionDecision:
@@ -152,7 +152,7 @@ def test_an_approval_is_for_one_version() -> None:
         response = Response(who="ada", at=Instant(0), revision=version)
         return Brakes(approvals=(ApprovalGate(name="go", scope=EVERYTHING, responses=(response,)),))
 
-    assert braked(history, gate(history.world.version)).change is not None
+    assert braked(history, gate(history.world.version)).changes
     assert shut(braked(history, gate(VERSIONS[0])), 1) == ["QuorumMissing"]
 
 

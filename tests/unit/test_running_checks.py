@@ -4,8 +4,8 @@ import pytest
 from msgspec.structs import replace
 
 from tidegate.kinds.promotions.core.journal.facts import Verified
+from tidegate.kinds.promotions.core.journal.known import PromotionState
 from tidegate.kinds.promotions.core.journal.record import verified_fact
-from tidegate.kinds.promotions.core.journal.state import PromotionState
 from tidegate.kinds.promotions.core.verification import (
     DIFFERING_MAX,
     EnvironmentRuns,

@@ -32,7 +32,6 @@ from tidegate.app.brakes.request import (
     FreezeTimes,
 )
 from tidegate.app.brakes.scope import BrakeScope
-from tidegate.app.change_requests import WithdrawalReport, prepare_withdrawal
 from tidegate.app.partitions.decision import Decision
 from tidegate.app.partitions.journals import Journals
 from tidegate.journal.brake_state import PARTITION as BRAKES
@@ -106,13 +105,6 @@ class LiftBody(RouteBody, frozen=True):
 
     # More of them: in one write, on what follows if all are lifted.
     also: tuple[str, ...] = ()
-
-
-class WithdrawBody(RouteBody, frozen=True):
-    """A requested change that is not wanted any more."""
-
-    # As `show` and `why` of the rollout list it.
-    request: str
 
 
 class FreeBody(RouteBody, frozen=True):
@@ -212,26 +204,6 @@ def exempt(act: RouteAct[ExemptBody]) -> PreparedAct:
         rows=_release_rows(reach),
         reached=None,
     )
-
-
-def withdraw(act: RouteAct[WithdrawBody]) -> PreparedAct:
-    """Withdraw a change that was requested and is not carried out yet."""
-    body = act.body
-    made = prepare_withdrawal(act.journals, act.name, body.request, body.reason, act.caller.actor)
-    whole = act.every.read(made.one.partition) or made.one
-    return PreparedAct(
-        partition=whole.partition,
-        facts=(made.fact,),
-        reach=made.report,
-        answer=made.report,
-        rows=made.one.rows,
-        reached=requested_targets(whole, made.row.targets),
-    )
-
-
-def requested_targets(one: Decision, names: Collection[str]) -> tuple[Reached, ...]:
-    """The targets that a request is about; without names all of its partition."""
-    return tuple(each for each in targets_of(one) if not names or each.target in names)
 
 
 def free(act: RouteAct[FreeBody]) -> PreparedAct:
@@ -412,7 +384,6 @@ ACTS: tuple[ActRoute, ...] = (
     ActRoute("/resume/{name}", resume, (AskReport,), Right.OPERATE),
     ActRoute("/abort/{name}", abort, (AskReport,), Right.OPERATE),
     ActRoute("/retry/{name}", retry, (AskReport,), Right.OPERATE),
-    ActRoute("/withdraw/{name}", withdraw, (WithdrawalReport,), Right.OPERATE),
     ActRoute("/hold/{name}", hold, (BrakeReach, BrakeReport), Right.OPERATE, stops=True),
     ActRoute("/freeze/{name}", freeze, (BrakeReach, BrakeReport), Right.OPERATE, stops=True),
     ActRoute("/block/{name}", block, (BrakeReach, BrakeReport), Right.OPERATE, stops=True),

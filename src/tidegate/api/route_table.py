@@ -1,6 +1,7 @@
 """Every route there is: those of every kind, and those that a kind adds."""
 
 from tidegate.api.acts import ACTS as SHARED_ACTS
+from tidegate.api.change_requests import REQUEST_ACTS
 from tidegate.api.history import HISTORY_QUESTIONS
 from tidegate.api.login.sessions import SESSION_ACTS, SESSION_QUESTIONS
 from tidegate.api.questions import QUESTIONS as SHARED_QUESTIONS
@@ -16,6 +17,7 @@ from tidegate.model.problem import nearest_or_all
 
 ACTS: tuple[ActRoute, ...] = (
     *SHARED_ACTS,
+    *REQUEST_ACTS,
     *UPGRADE_ACTS,
     *PROMOTION_ACTS,
     *TOKEN_ACTS,

@@ -9,11 +9,12 @@ from hashlib import blake2b
 import msgspec
 
 from tidegate.app.consequence import AskConsequence, difference
-from tidegate.app.documents import RequestDoc, request_doc
+from tidegate.app.documents import RequestDoc, TargetDoc, TargetParts, request_doc
 from tidegate.app.partitions.decision import Decision
 from tidegate.app.partitions.journals import Journals
 from tidegate.app.workers import PartitionWorker
 from tidegate.explain.view import RequestRow
+from tidegate.journal.chain import JournalNote
 from tidegate.journal.fact import Fact
 from tidegate.journal.facts import Withdrawn
 from tidegate.model.document import Document
@@ -30,6 +31,8 @@ class ChangeRequestReport(Document, frozen=True, kw_only=True):
     rollout: str
     # As it is once it is recorded: what is carried out at once, and what still waits.
     requests: tuple[RequestDoc, ...]
+    # The targets it is about, as they are then.
+    targets: tuple[TargetDoc, ...] = ()
     # Requests that it takes the place of.
     replaces: tuple[RequestDoc, ...] = ()
     # What may not be meant.
@@ -77,9 +80,13 @@ def request_report(
     then = journals.supposing(one, fact, actor)
     before = {each.ident: each for each in one.view.requests}
     after = {} if then is None else {each.ident: each for each in then.view.requests}
+    new = [each for ident, each in after.items() if ident not in before]
+    names = {name for each in new for name in each.targets}
+    rows = () if then is None else (each for each in then.view.targets if each.name in names)
     return ChangeRequestReport(
         rollout=one.partition,
-        requests=tuple(request_doc(after[each]) for each in after if each not in before),
+        requests=tuple(map(request_doc, new)),
+        targets=tuple(map(TargetParts().one, rows)),
         replaces=tuple(request_doc(before[each]) for each in before if each not in after),
         warnings=warnings,
         notes=notes,
@@ -106,3 +113,12 @@ def prepare_withdrawal(
         worker=one.worker,
     )
     return PreparedWithdrawal(one, known[ident], fact, report)
+
+
+def record_withdrawal(
+    journals: Journals, prepared: PreparedWithdrawal, actor: str
+) -> WithdrawalReport:
+    """Record that a request is withdrawn; the worker notices within a second."""
+    note = JournalNote(journals.now, actor, prepared.fact)
+    journals.store.append(prepared.one.partition, [note])
+    return prepared.report

@@ -19,7 +19,6 @@ from tidegate.cli.answers.port import (
 )
 from tidegate.cli.live import actor, journals, whoami
 from tidegate.explain.pace import DatePace
-from tidegate.journal.chain import JournalNote
 from tidegate.model.document import Document
 from tidegate.model.time import Instant
 from tidegate.store.archive_port import Archive
@@ -144,17 +143,11 @@ class JournalAnswers:
 
     def prepare_withdrawal(self, name: str, request: str, reason: str) -> ReadyWithdrawal:
         """What follows if a request is withdrawn, and how that is recorded."""
-        from tidegate.app.change_requests import WithdrawalReport, prepare_withdrawal
+        from tidegate.app.change_requests import prepare_withdrawal, record_withdrawal
 
         known = self._journals
         made = prepare_withdrawal(known, name, request, reason, actor())
-
-        def record_withdrawal() -> WithdrawalReport:
-            note = JournalNote(known.now, actor(), made.fact)
-            self._store.append(made.one.partition, [note])
-            return made.report
-
-        return ReadyWithdrawal(made.report, record_withdrawal)
+        return ReadyWithdrawal(made.report, lambda: record_withdrawal(known, made, actor()))
 
     def prepare_brake(self, request: "BrakeRequest") -> ReadyBrake:
         """What a brake covers, and how it is recorded."""

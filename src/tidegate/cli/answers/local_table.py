@@ -54,7 +54,6 @@ LOCAL: dict[str, str] = {
     "policies adopt": _HUB_ACTS,
     "policies leave": _HUB_ACTS,
     "policies crd": _PROGRAM,
-    "promote": _FORGE,
     "promote schemas": _PROGRAM,
     "pending": _FILES,
     "revert": _FORGE,

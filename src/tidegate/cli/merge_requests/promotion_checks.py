@@ -17,7 +17,7 @@ from tidegate.kinds.integrations.app.verification import Verification
 from tidegate.kinds.promotions.app.verification import record_verified, trials_in, verified
 from tidegate.kinds.promotions.core.decide import KIND
 from tidegate.kinds.promotions.core.journal.facts import Verified
-from tidegate.kinds.promotions.core.journal.state import PromotionState
+from tidegate.kinds.promotions.core.journal.known import PromotionState
 from tidegate.kinds.promotions.files.files import Files, root_in
 from tidegate.kinds.promotions.rules import PromotionRules
 from tidegate.model.errors import TidegateError

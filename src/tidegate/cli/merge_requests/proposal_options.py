@@ -99,6 +99,11 @@ class Proposing:
         return self.write or any(self._offers.values())
 
     @property
+    def opens(self) -> bool:
+        """Whether a merge request is to be opened."""
+        return self._offers["open"]
+
+    @property
     def _is_pushed(self) -> bool:
         return self._offers["push"] or self._offers["open"]
 

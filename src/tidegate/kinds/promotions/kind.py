@@ -5,7 +5,7 @@ repeats the offer, which finds its merge request again.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -16,10 +16,12 @@ from tidegate.gates.brakes import Brakes
 from tidegate.journal.chain import JournalNote
 from tidegate.journal.fact import Fact
 from tidegate.kinds.promotions.app.observation import (
+    WantedRevision,
     offer,
     partitions,
     read_promotion,
     requests_seen,
+    wanted_revisions,
 )
 from tidegate.kinds.promotions.app.ports import PromotionPorts
 from tidegate.kinds.promotions.core.decide import PromotionDecision
@@ -29,10 +31,15 @@ from tidegate.kinds.promotions.core.journal.facts import (
     PromotionRefused,
     PromotionTask,
 )
+from tidegate.kinds.promotions.core.journal.known import PromotionReading, PromotionState
 from tidegate.kinds.promotions.core.journal.record import read_fact, verified_fact
-from tidegate.kinds.promotions.core.journal.state import PromotionReading, PromotionState
 from tidegate.kinds.promotions.core.verification import EnvironmentRuns
-from tidegate.kinds.promotions.core.world import OfferState, PromotionWorld, VersionOffer
+from tidegate.kinds.promotions.core.world import (
+    OfferState,
+    PromotionWorld,
+    RequestedVersion,
+    VersionOffer,
+)
 from tidegate.kinds.promotions.rules import PromotionRules
 from tidegate.machine.clock import Clock
 from tidegate.model.errors import StaleError
@@ -74,6 +81,8 @@ class PromotionKind(Kind[PromotionState, PromotionWorld, PromotionDecision, Prom
         self._last: dict[str, PromotionObservation] = {}
         # Open offers as of the last round, and the results of acts that are not recorded yet.
         self._open: dict[str, tuple[VersionOffer, ...]] = {}
+        # The versions that people requested, as of the last round.
+        self._wanted: dict[str, dict[str, WantedRevision]] = {}
         self._made: dict[str, list[Offered | PromotionRefused]] = {}
         # Partitions with open offers whose merge requests were not read yet.
         self._unread: set[str] = set()
@@ -97,7 +106,8 @@ class PromotionKind(Kind[PromotionState, PromotionWorld, PromotionDecision, Prom
         if last is not None and self._clock.now() - last.at < self._every:
             return last
         async with self._lock:
-            reading, runs = await read_promotion(self._ports, partition)
+            wanted = self._wanted.get(partition)
+            reading, runs = await read_promotion(self._ports, partition, wanted)
             requests = await requests_seen(self._forge, self._open.get(partition, ()))
         found = PromotionObservation(self._clock.now(), reading, tuple(requests), runs)
         self._last[partition] = found
@@ -119,11 +129,16 @@ class PromotionKind(Kind[PromotionState, PromotionWorld, PromotionDecision, Prom
         return [(now, fact) for fact in facts]
 
     def _expect(self, partition: str, state: PromotionState) -> None:
-        """Read the merge requests of open offers next time; soon, if some were not read yet."""
+        """Read what was requested and the merge requests of open offers next time.
+
+        Soon, if some of it was not read yet.
+        """
         offers = state.offers.values()
         found = tuple(each for each in offers if each.state is OfferState.OPEN)
         unread = {each.name for each in found} - {e.name for e in self._open.get(partition, ())}
-        self._open[partition] = found
+        wanted, before = wanted_revisions(state), self._wanted.get(partition, {})
+        unread |= {each.ref for each in wanted.values()} - {each.ref for each in before.values()}
+        self._open[partition], self._wanted[partition] = found, wanted
         self._unread.discard(partition)
         if unread:
             self._unread.add(partition)
@@ -138,7 +153,7 @@ class PromotionKind(Kind[PromotionState, PromotionWorld, PromotionDecision, Prom
         """Read again in the next round."""
         self._last.pop(partition, None)
 
-    async def act(self, partition: str, _state: PromotionState, task: Any) -> str:
+    async def act(self, partition: str, state: PromotionState, task: Any) -> str:
         """Offer a change as a merge request; brakes are checked by the engine right before."""
         assert isinstance(task, PromotionTask)
         async with self._lock:
@@ -150,6 +165,8 @@ class PromotionKind(Kind[PromotionState, PromotionWorld, PromotionDecision, Prom
                 Brakes(),
                 self._clock.now(),
                 picture=self._pictures.of_task(partition, task.key),
+                reason=_why(state, task),
+                backward=_goes_back(state, task),
             )
         self._made.setdefault(partition, []).append(made)
         self.observe_soon(partition)
@@ -171,5 +188,21 @@ class PromotionKind(Kind[PromotionState, PromotionWorld, PromotionDecision, Prom
         """Another worker leads it, and reads it anew."""
         self._last.pop(partition, None)
         self._open.pop(partition, None)
+        self._wanted.pop(partition, None)
         self._unread.discard(partition)
         self._made.pop(partition, None)
+
+
+def _requests(state: PromotionState, task: PromotionTask) -> Iterable[RequestedVersion]:
+    """What people requested of the environments of a task."""
+    found = (state.requests.get(each) for each in task.change.environments)
+    return (each for each in found if each is not None and each.ident == task.change.request)
+
+
+def _goes_back(state: PromotionState, task: PromotionTask) -> bool:
+    return any(each.backward for each in _requests(state, task))
+
+
+def _why(state: PromotionState, task: PromotionTask) -> str:
+    """Why it was requested, and by which actor; empty: it was not."""
+    return next((f"{each.reason} ({each.by})" for each in _requests(state, task)), "")

@@ -20,8 +20,12 @@ from tidegate.kinds.promotions.core.explain.notices import promotion_notices
 from tidegate.kinds.promotions.core.explain.view import promotion_view
 from tidegate.kinds.promotions.core.journal import record, replay, state, tasks
 from tidegate.kinds.promotions.core.journal.facts import PROMOTION_FACTS, PromotionTask
-from tidegate.kinds.promotions.core.journal.state import PromotionState
-from tidegate.kinds.promotions.core.world import PromotionWorld
+from tidegate.kinds.promotions.core.journal.known import (
+    PromotionReading,
+    PromotionState,
+    world_of,
+)
+from tidegate.kinds.promotions.core.world import PromotionWorld, RequestedVersion
 from tidegate.model.time import Duration, Instant
 from tidegate.model.verdict import Verdict
 from tidegate.store.port import TakenPlace
@@ -68,7 +72,7 @@ class PromotionRules(Rules[PromotionState, PromotionWorld, PromotionDecision]):
         self, known: PromotionState, brakes: Brakes, _now: Instant, _others: Others
     ) -> PromotionWorld | None:
         """The world under the brakes that cover an environment."""
-        return state.world_of(known, brakes)
+        return world_of(known, brakes)
 
     def decide(self, world: PromotionWorld, now: Instant) -> PromotionDecision:
         """Which environments get the newest version now."""
@@ -124,17 +128,21 @@ class PromotionRules(Rules[PromotionState, PromotionWorld, PromotionDecision]):
         assert isinstance(task, PromotionTask)
         return tasks.unwanted(known, task)
 
-    def proposers(self, known: PromotionState, version: str) -> frozenset[str]:  # noqa: ARG002
+    def proposers(self, known: PromotionState, version: str) -> frozenset[str]:
         """The authors of the commits that some environment does not have yet.
 
-        Where there are more commits than a reading has, not all of them are known: so none is.
+        Where there are more commits than a reading has, not all of them are known: so none is. A
+        person who requests a version proposes it, too.
         """
         if known.read is None:
             return frozenset()
-        commits = known.read.commits
-        if any(each.commits > len(commits) for each in known.read.relations.values()):
+        mine = (one for one in known.read.requested.values() if one.version == version)
+        read = next(mine, known.read)
+        if any(each.commits > len(read.commits) for each in read.relations.values()):
             return frozenset()
-        return frozenset(name for each in commits for name in (each.email, each.author) if name)
+        asked = {one.by for one in known.requests.values() if _wants(known.read, one, version)}
+        named = {name for each in read.commits for name in (each.email, each.author) if name}
+        return frozenset(named | asked)
 
     def labels(self, known: PromotionState) -> Mapping[str, Mapping[str, str]]:
         """Environments have no labels: brakes name them."""
@@ -191,3 +199,8 @@ class PromotionRules(Rules[PromotionState, PromotionWorld, PromotionDecision]):
     def no_dates(self) -> str:
         """A merge request waits for people, and so has no date."""
         return "`when` does not apply to promotions: they wait for a merge; use `why env/NAME`"
+
+
+def _wants(read: PromotionReading, request: RequestedVersion, version: str) -> bool:
+    found = read.requested.get(request.ref)
+    return found is not None and found.version == version

@@ -5,9 +5,11 @@ so that a repeated delivery is recorded once.
 """
 
 from tidegate.access.roles import Right, Role, refusal
+from tidegate.api.change_requests import requested_targets
 from tidegate.api.problem import bad_request, forbidden
 from tidegate.api.route import ActRoute, PreparedAct, RouteAct, RouteBody
 from tidegate.app.access.callers import targets_of
+from tidegate.app.change_requests import ChangeRequestReport
 from tidegate.app.partitions.decision import Decision
 from tidegate.kinds.promotions.app.pipelines.reports import (
     DeploymentReport,
@@ -19,6 +21,7 @@ from tidegate.kinds.promotions.app.pipelines.reports import (
     report_deployment,
     report_evidence,
 )
+from tidegate.kinds.promotions.app.version_request import WantedVersion, prepare_version
 from tidegate.model.time import Instant, parse_instant
 
 # The right that a role has and lesser roles have not.
@@ -56,6 +59,35 @@ class QuarantineBody(RouteBody, frozen=True):
     """A version that failed and may go on."""
 
     version: str
+
+
+class PromoteBody(RouteBody, frozen=True, kw_only=True):
+    """A version for environments."""
+
+    # The environments; none: every one that the caller sees and that follows no branch.
+    to: tuple[str, ...] = ()
+    # A commit, a branch or a tag of the artifact; empty: the newest version.
+    ref: str = ""
+    # Whether an older version, or one on another branch, is allowed.
+    allow_backward: bool = False
+
+
+def promote(act: RouteAct[PromoteBody]) -> PreparedAct:
+    """Request a version for environments: the worker offers it where every gate is open."""
+    body = act.body
+    wanted = WantedVersion(
+        to=body.to, ref=body.ref, backward=body.allow_backward, reason=body.reason
+    )
+    made = prepare_version(act.journals, act.name, wanted, act.caller.actor)
+    whole = act.every.read(made.one.partition) or made.one
+    return PreparedAct(
+        partition=whole.partition,
+        facts=(made.fact,),
+        reach=made.report,
+        answer=made.report,
+        rows=made.one.rows,
+        reached=requested_targets(whole, made.fact.environments),
+    )
 
 
 def deployed(act: RouteAct[DeployedBody]) -> PreparedAct:
@@ -114,6 +146,7 @@ def _prepared(one: Decision, reported: ReportedFact) -> PreparedAct:
 
 
 PROMOTION_ACTS: tuple[ActRoute, ...] = (
+    ActRoute("/promote/{name}", promote, (ChangeRequestReport,), Right.OPERATE),
     ActRoute("/deployed/{name}", deployed, (DeploymentReport,), Right.OPERATE),
     ActRoute("/evidence/{name}", evidence, (EvidenceReport,), Right.OPERATE),
     ActRoute("/lift-quarantine/{name}", lift_version, (QuarantineReport,), Right.APPROVE),

@@ -15,7 +15,7 @@ from tidegate.kinds.promotions.app.lane_parts import (
 from tidegate.kinds.promotions.app.pipelines.lanes import pipeline_lane
 from tidegate.kinds.promotions.core.channels.pipeline import KIND as CHANNELS
 from tidegate.kinds.promotions.core.decide import KIND
-from tidegate.kinds.promotions.core.journal.state import PromotionState
+from tidegate.kinds.promotions.core.journal.known import PromotionState
 from tidegate.kinds.promotions.core.model import PromotionEnvironment
 from tidegate.kinds.promotions.core.world import PromotionWorld, RunningCheck, VersionOffer
 from tidegate.model.document import Document
@@ -87,6 +87,7 @@ def _environment(
         state="Ignored" if row is None else row.state,
         versions=versions,
         follows=declared.follows or None,
+        # Of the newest version, whatever was requested.
         behind=_behind(world, versions or (declared.follows,)),
         why=_why(row),
         troubles=(*world.missing.get(name, ()), *unread.get(name, ())),

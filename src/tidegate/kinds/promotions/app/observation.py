@@ -5,7 +5,9 @@ state; `offer` checks the change again right before it is made, and returns what
 """
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+
+import msgspec
 
 from tidegate.forge.port import Forge, MergeRequest, RequestState
 from tidegate.gates.brakes import Brakes
@@ -14,7 +16,12 @@ from tidegate.journal.verdict_marks import VerdictMark, marks_of
 from tidegate.kinds.promotions.app.checkout import PromotionCheckout
 from tidegate.kinds.promotions.app.plan import plan_promotion
 from tidegate.kinds.promotions.app.ports import PromotionPorts
-from tidegate.kinds.promotions.app.survey import PromotionRequest, reading_of, survey
+from tidegate.kinds.promotions.app.survey import (
+    PromotionRequest,
+    reading_of,
+    requested_reading,
+    survey,
+)
 from tidegate.kinds.promotions.app.verification import environment_runs
 from tidegate.kinds.promotions.core.decide import KIND, PromotionDecision, VersionChange
 from tidegate.kinds.promotions.core.journal.facts import (
@@ -22,10 +29,19 @@ from tidegate.kinds.promotions.core.journal.facts import (
     Offered,
     PromotionRefused,
 )
+from tidegate.kinds.promotions.core.journal.known import (
+    PromotionReading,
+    PromotionState,
+    wanted_versions,
+)
 from tidegate.kinds.promotions.core.journal.record import read_fact, verified_fact
-from tidegate.kinds.promotions.core.journal.state import PromotionReading, PromotionState
 from tidegate.kinds.promotions.core.verification import EnvironmentRuns
-from tidegate.kinds.promotions.core.world import OfferState, PromotionWorld, VersionOffer
+from tidegate.kinds.promotions.core.world import (
+    OfferState,
+    PromotionWorld,
+    RequestedReading,
+    VersionOffer,
+)
 from tidegate.kinds.promotions.files.declared import promotions
 from tidegate.kinds.promotions.files.files import Files, root_in
 from tidegate.kinds.promotions.files.pipelines import pipelines
@@ -42,6 +58,20 @@ _STATES = {
     RequestState.MERGED: OfferState.MERGED,
     RequestState.CLOSED: OfferState.CLOSED,
 }
+
+
+class WantedRevision(msgspec.Struct, frozen=True):
+    """A revision that a person requested, and the commit that it was when it was read first."""
+
+    ref: str
+    # Empty: it was not read yet.
+    version: str = ""
+
+
+def wanted_revisions(state: PromotionState) -> dict[str, WantedRevision]:
+    """The revisions that people requested, by environment."""
+    known = wanted_versions(state)
+    return {name: WantedRevision(each.ref, known[name]) for name, each in state.requests.items()}
 
 
 async def partitions(ports: PromotionPorts) -> tuple[str, ...]:
@@ -67,7 +97,7 @@ async def observe(
     Merge requests are read last: a merge that is seen here is looked for in the next reading.
     """
     facts: list[Fact] = []
-    reading, runs = await read_promotion(ports, partition)
+    reading, runs = await read_promotion(ports, partition, wanted_revisions(state))
     found = read_fact(state, reading), verified_fact(state, reading.version, runs)
     facts += [fact for fact in found if fact is not None]
     if forge is not None:
@@ -76,15 +106,32 @@ async def observe(
 
 
 async def read_promotion(
-    ports: PromotionPorts, partition: str
+    ports: PromotionPorts, partition: str, requests: Mapping[str, WantedRevision] | None = None
 ) -> tuple[PromotionReading, tuple[EnvironmentRuns, ...]]:
-    """Read one promotion as it is now: bundle, artifact and registry, then what runs."""
+    """Read one promotion as it is now: bundle, artifact and registry, then what runs.
+
+    `requests`: the revisions that people requested, by environment.
+    """
     await asyncio.to_thread(ports.bundle.fetch)
     name = partition.removeprefix(f"{KIND}/")
     checkout = await asyncio.to_thread(PromotionCheckout, ports, name)
     found = await survey(checkout, PromotionRequest(promotion=name), Brakes())
-    reading = reading_of(checkout, found)
-    return reading, await environment_runs(ports, checkout, reading)
+    wanted = requests or {}
+    requested = {
+        each.ref: await _requested(checkout, each) for each in dict.fromkeys(wanted.values())
+    }
+    reading = msgspec.structs.replace(reading_of(checkout, found), requested=requested)
+    versions = {name: requested[each.ref].version for name, each in wanted.items()}
+    return reading, await environment_runs(ports, checkout, reading, versions)
+
+
+async def _requested(checkout: PromotionCheckout, wanted: WantedRevision) -> RequestedReading:
+    """What is read of a version that was requested; one that is not there says so."""
+    request = PromotionRequest(promotion=checkout.promotion.name, ref=wanted.version or wanted.ref)
+    try:
+        return requested_reading(await survey(checkout, request, Brakes()))
+    except UserError as error:
+        return RequestedReading(problem=str(error))
 
 
 async def requests_seen(forge: Forge, offers: Iterable[VersionOffer]) -> list[MergeRequestSeen]:
@@ -127,14 +174,21 @@ async def offer(
     now: Instant,
     reason: str = "",
     picture: str = "",
+    *,
+    backward: bool = False,
 ) -> Offered | PromotionRefused:
     """Offer a decided change as a merge request; the same change is offered once.
+
+    `backward`: an older version, or one on another branch, is allowed.
 
     Everything is read again first. A change that no longer passes, or that would make the bundle
     invalid, is refused.
     """
     request = PromotionRequest(
-        promotion=partition.removeprefix(f"{KIND}/"), to=change.environments, ref=change.version
+        promotion=partition.removeprefix(f"{KIND}/"),
+        to=change.environments,
+        ref=change.version,
+        allow_backward=backward,
     )
     try:
         planned = await plan_promotion(ports, request, brakes, now)

@@ -1,12 +1,15 @@
 """The journal of a promotion, read and written by hand: what is known, and what was offered."""
 
+from msgspec.structs import replace
+
 from tidegate.app.by_hand import record_by_hand
 from tidegate.engine.partition import PartitionState
 from tidegate.journal.chain import JournalNote
 from tidegate.kinds.promotions.app.plan import PlannedPromotion
 from tidegate.kinds.promotions.core.decide import KIND
+from tidegate.kinds.promotions.core.journal.facts import PromotionRead
+from tidegate.kinds.promotions.core.journal.known import PromotionState
 from tidegate.kinds.promotions.core.journal.record import read_fact
-from tidegate.kinds.promotions.core.journal.state import PromotionState
 from tidegate.kinds.promotions.core.model import SCHEMAS
 from tidegate.kinds.promotions.rules import PromotionRules
 from tidegate.model.time import Instant
@@ -39,6 +42,12 @@ def record_offer(
     name = planned.world.promotion.name
     if name == SCHEMAS:
         return  # part of another promotion, and served by no worker
-    read = read_fact(promotion_state(store, name), planned.reading()) if newest else None
+    read = _read(promotion_state(store, name), planned) if newest else None
     facts = [each for each in (read, planned.offered(done, reason)) if each is not None]
     store.append(f"{KIND}/{name}", [JournalNote(now, actor, fact) for fact in facts])
+
+
+def _read(state: PromotionState, planned: PlannedPromotion) -> PromotionRead | None:
+    """What was read that is not known; of versions that people requested a worker reads."""
+    requested = {} if state.read is None else state.read.requested
+    return read_fact(state, replace(planned.reading(), requested=requested))

@@ -42,7 +42,7 @@ from tidegate.kinds.promotions.app.survey import (
 from tidegate.kinds.promotions.core.authors import authors_of
 from tidegate.kinds.promotions.core.decide import KIND, decide
 from tidegate.kinds.promotions.core.journal.facts import Offered
-from tidegate.kinds.promotions.core.journal.state import (
+from tidegate.kinds.promotions.core.journal.known import (
     PromotionReading,
     PromotionState,
     with_history,
@@ -124,7 +124,7 @@ class PlannedPromotion:
         return zip(self.decision.options, self.world.targets(), strict=True)
 
     def _edited(self, environments: tuple[str, ...]) -> dict[str, Edited]:
-        versions = dict.fromkeys(environments, self.world.version)
+        versions = {name: self.world.wanted(name) for name in environments}
         return rewritten(self.checkout.files, self.checkout.written.spots, versions)
 
     def _reach_of(self, edited: Mapping[str, Edited]) -> ChangeReach:

@@ -11,9 +11,15 @@ from tidegate.git.history import FULL, SHORT, Ancestry, Commit
 from tidegate.git.port import Repository
 from tidegate.kinds.promotions.app.checkout import PromotionCheckout
 from tidegate.kinds.promotions.app.ports import ImageLookup
-from tidegate.kinds.promotions.core.journal.state import PromotionReading
+from tidegate.kinds.promotions.core.journal.known import PromotionReading
 from tidegate.kinds.promotions.core.model import COMMIT, Promotion, WrittenVersion
-from tidegate.kinds.promotions.core.world import ImageState, PromotionWorld, Relation, SchemasNeed
+from tidegate.kinds.promotions.core.world import (
+    ImageState,
+    PromotionWorld,
+    Relation,
+    RequestedReading,
+    SchemasNeed,
+)
 from tidegate.model.errors import OutsideError, UserError
 from tidegate.model.problem import Problem
 from tidegate.registry.port import Registry
@@ -206,13 +212,31 @@ class RegistryImages(ImageLookup):
             await self._registry.close()
 
 
-def reading_of(checkout: PromotionCheckout, found: PromotionSurvey) -> PromotionReading:
-    """What a survey found, as it is recorded."""
-    world = found.world
+def _brought(found: PromotionSurvey) -> tuple[Commit, ...]:
+    """The commits that some environment does not have yet, the newest first."""
     commits: dict[str, Commit] = {
         commit.sha: commit for each in found.comparisons.values() for commit in each.brings
     }
     newest = sorted(commits.values(), key=lambda each: (-each.at, each.sha))
+    return tuple(newest[:COMMITS_MAX])
+
+
+def requested_reading(found: PromotionSurvey) -> RequestedReading:
+    """What a survey found of a version that was requested, as it is recorded."""
+    world = found.world
+    return RequestedReading(
+        version=world.version,
+        relations=dict(world.relations),
+        commits=_brought(found),
+        image=world.image,
+        image_state=world.image_state,
+        schemas=() if world.schemas is None else (world.schemas,),
+    )
+
+
+def reading_of(checkout: PromotionCheckout, found: PromotionSurvey) -> PromotionReading:
+    """What a survey found, as it is recorded."""
+    world = found.world
     return PromotionReading(
         promotion=world.promotion,
         base=checkout.base,
@@ -223,7 +247,7 @@ def reading_of(checkout: PromotionCheckout, found: PromotionSurvey) -> Promotion
         },
         version=world.version,
         relations=dict(world.relations),
-        commits=tuple(newest[:COMMITS_MAX]),
+        commits=_brought(found),
         image=world.image,
         image_state=world.image_state,
         schemas=() if world.schemas is None else (world.schemas,),

@@ -7,12 +7,18 @@ of which is written, and the shards that would then get another image are its ow
 import asyncio
 from collections.abc import Mapping
 
+from msgspec.structs import replace
+
 from tidegate.journal.chain import JournalNote
 from tidegate.kinds.promotions.app.checkout import PromotionCheckout
 from tidegate.kinds.promotions.app.ports import PromotionPorts, TrialFiles
 from tidegate.kinds.promotions.core.journal.facts import Verified
+from tidegate.kinds.promotions.core.journal.known import (
+    PromotionReading,
+    PromotionState,
+    wanted_versions,
+)
 from tidegate.kinds.promotions.core.journal.record import verified_fact
-from tidegate.kinds.promotions.core.journal.state import PromotionReading, PromotionState
 from tidegate.kinds.promotions.core.verification import EnvironmentRuns
 from tidegate.kinds.promotions.files.files import Files
 from tidegate.kinds.promotions.files.versions import WrittenVersions, find_versions, rewritten
@@ -25,16 +31,30 @@ _TRIALS = ("f" * 40, "e" * 40)
 
 
 async def environment_runs(
-    ports: PromotionPorts, checkout: PromotionCheckout, reading: PromotionReading
+    ports: PromotionPorts,
+    checkout: PromotionCheckout,
+    reading: PromotionReading,
+    requested: Mapping[str, str] | None = None,
 ) -> tuple[EnvironmentRuns, ...]:
-    """What is seen of every environment whose files have the newest version."""
+    """What is seen of every environment whose files have the version that it is to get.
+
+    `requested`: the versions that people requested, by environment; empty: not known yet.
+    """
+    versions = requested or {}
     trials = await asyncio.to_thread(
-        trial_files, checkout.files, checkout.written, reading, checkout.root
+        trial_files, checkout.files, checkout.written, reading, checkout.root, versions
     )
+    found = await _runs(ports, checkout.base, trials)
+    return tuple(replace(each, version=versions.get(each.environment, "")) for each in found)
+
+
+async def _runs(
+    ports: PromotionPorts, base: str, trials: TrialFiles
+) -> tuple[EnvironmentRuns, ...]:
     if ports.running is None:
         return tuple(EnvironmentRuns(environment=name) for name in trials)
     try:
-        return tuple((await ports.running(checkout.base, trials)).values())
+        return tuple((await ports.running(base, trials)).values())
     except OutsideError as error:
         # What else was read still counts: only these environments wait.
         unread = (str(error),)
@@ -44,10 +64,13 @@ async def environment_runs(
 
 
 def trial_files(
-    files: Files, written: WrittenVersions, reading: PromotionReading, root: str
+    files: Files,
+    written: WrittenVersions,
+    reading: PromotionReading,
+    root: str,
+    requested: Mapping[str, str] | None = None,
 ) -> TrialFiles:
-    """Files with another version, for every environment that has the newest one everywhere."""
-    other = next(each for each in _TRIALS if each != reading.version)
+    """Files with another version, for every environment that has the one that it is to get."""
     found: dict[str, Mapping[str, bytes]] = {}
     for environment in reading.promotion.environments:
         name = environment.name
@@ -55,7 +78,9 @@ def trial_files(
         commits = [each for each in mine if each.is_commit]
         if not commits or name in written.missing or name in written.unread:
             continue
-        if all(each.has(reading.version) for each in commits):
+        version = (requested or {}).get(name, reading.version)
+        if all(each.has(version) for each in commits):
+            other = next(each for each in _TRIALS if each != version)
             made = rewritten(files, written.spots, {name: other})
             found[name] = {f"{root}{path}": each.data for path, each in made.items()}
     return found
@@ -69,14 +94,19 @@ def trials_in(files: Files, state: PromotionState, root: str) -> TrialFiles:
         written = find_versions(files, state.read.promotion)
     except UserError:
         return {}
-    return trial_files(files, written, state.read, root)
+    return trial_files(files, written, state.read, root, wanted_versions(state))
 
 
 def verified(state: PromotionState, seen: Mapping[str, EnvironmentRuns]) -> Verified | None:
     """What was seen on clusters, as a fact; None: it says nothing new."""
     if state.read is None:
         return None
-    on_clusters = [each for each in seen.values() if each.shards]
+    wanted = wanted_versions(state)
+    on_clusters = [
+        replace(each, version=wanted.get(each.environment, ""))
+        for each in seen.values()
+        if each.shards
+    ]
     return verified_fact(state, state.read.version, on_clusters)
 
 

@@ -10,7 +10,7 @@ from tidegate.settings.settings import Settings
 if TYPE_CHECKING:
     from tidegate.kinds.promotions.app.plan import PlannedPromotion
     from tidegate.kinds.promotions.app.survey import PromotionRequest
-    from tidegate.kinds.promotions.core.journal.state import PromotionState
+    from tidegate.kinds.promotions.core.journal.known import PromotionState
     from tidegate.propose.change import ProposedChange
 
 

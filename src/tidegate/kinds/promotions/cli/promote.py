@@ -4,7 +4,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
+from tidegate.cli.answers.place import AnswerPlace, asks_service
 from tidegate.cli.main import FAILURE
 from tidegate.cli.merge_requests.proposal_options import Proposing, proposing_options
 from tidegate.cli.setting_options import settings_options
@@ -61,7 +63,7 @@ def promotion_options(function: Function) -> Function:
 @click.option("--no-registry-check", is_flag=True, help="Do not check that the image exists.")
 @proposing_options
 @click.option("-o", "--output", type=click.Choice(FORMATS), default="table", show_default=True)
-@settings_options(*SETTINGS)
+@settings_options(*SETTINGS, "server", "serverToken")
 def promote(
     merged: Merged,
     proposing: Proposing,
@@ -78,8 +80,20 @@ def promote(
 
     Nothing is written unless --write, --commit, --push or --open-mr says so. Exits 1 if a selected
     environment has to wait.
+
+    With a service, --open-mr requests the version there: its worker opens the merge request where
+    every gate is open. `show promotions/NAME` lists requests, and `withdraw` ends one.
     """
     if click.get_current_context().invoked_subcommand is not None:
+        return
+    settings = merged.settings()
+    if asks_service(AnswerPlace.of(settings)):
+        _refuse_local_flags()
+        from tidegate.kinds.promotions.app.version_request import WantedVersion
+        from tidegate.kinds.promotions.cli.version_request import request_version
+
+        wanted = WantedVersion(to=to, ref=ref, backward=allow_backward, reason=proposing.reason)
+        request_version(AnswerPlace.of(settings), name or "", wanted, proposing, output)
         return
     from tidegate.kinds.promotions.app.survey import PromotionRequest
     from tidegate.kinds.promotions.cli.plan import planned_promotion
@@ -92,9 +106,29 @@ def promote(
         allow_backward=allow_backward,
         check_image=not no_registry_check,
     )
-    settings = merged.settings()
     planned = planned_promotion(settings, request, fetch=not no_fetch)
     carry_out(planned, settings, proposing, output, newest=not ref)
+
+
+# Flags about a clone on this machine, which a service does not have.
+_LOCAL = (
+    "base", "no_fetch", "no_registry_check", "write", "commit", "push", "branch", "target",
+    "labels",
+)  # fmt: skip
+
+
+def _refuse_local_flags() -> None:
+    """UsageError for a flag that means nothing to a service."""
+    context = click.get_current_context()
+    given = [
+        each.opts[0]
+        for each in context.command.params
+        if each.name in _LOCAL
+        and context.get_parameter_source(each.name) is ParameterSource.COMMANDLINE
+    ]
+    if given:
+        remedy = "a service offers with --open-mr; `tidegate context use none` works here"
+        raise click.UsageError(f"{', '.join(given)}: is about a clone on this machine; {remedy}")
 
 
 def carry_out(

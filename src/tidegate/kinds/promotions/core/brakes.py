@@ -10,6 +10,7 @@ from tidegate.gates.claims import Claim, ClaimHolder
 from tidegate.gates.scope import KindOfChange
 from tidegate.gates.shared import ShareLedger
 from tidegate.git.history import SHORT
+from tidegate.kinds.promotions.core.world import RequestedVersion
 from tidegate.model.time import Duration, Instant
 from tidegate.model.verdict import Verdict
 
@@ -32,8 +33,8 @@ class PromotionBrakes:
         self._brakes: Brakes = msgspec.structs.replace(brakes, kind=KindOfChange.PROMOTIONS)
         coverages = Coverages(self._brakes, labels)
         self._covers = {name: coverages.of(name) for name in labels}
-        self._asks: dict[str | None, Ask] = {}
-        self._asked: dict[tuple[int, str | None], tuple[Coverage, Ask]] = {}
+        self._asks: dict[tuple[str | None, str | None], Ask] = {}
+        self._asked: dict[tuple[int, str | None, str | None], tuple[Coverage, Ask]] = {}
         holders = [
             (ClaimHolder(target=name, by=self._brakes.partition or _BY), self._covers[name])
             for name in labels
@@ -41,10 +42,14 @@ class PromotionBrakes:
         ]
         self._ledger = ShareLedger(self._brakes, self._covers.values(), holders)
 
-    def verdicts(self, name: str, version: str | None) -> tuple[Verdict, ...]:
+    def verdicts(
+        self, name: str, version: str | None, request: RequestedVersion | None = None
+    ) -> tuple[Verdict, ...]:
         """What the brakes say of one target, shared budgets and mutexes included."""
-        coverage, ask = self._covers[name], self._ask(version)
-        self._asked[id(coverage), version] = coverage, ask
+        # The author of a change that a person requested is that person.
+        author = self._brakes.author if request is None else request.by
+        coverage, ask = self._covers[name], self._ask(version, author)
+        self._asked[id(coverage), version, author] = coverage, ask
         said = say(self._brakes, coverage, ask)
         return (*said, *(each.verdict(name) for each in self._ledger.shares(coverage)))
 
@@ -71,15 +76,15 @@ class PromotionBrakes:
         """When a brake changes its answer though no verdict says until when."""
         return [each for asked in self._asked.values() for each in moments(*asked)]
 
-    def _ask(self, version: str | None) -> Ask:
-        known = self._asks.get(version)
+    def _ask(self, version: str | None, author: str | None) -> Ask:
+        known = self._asks.get((version, author))
         if known is None:
-            known = self._asks[version] = Ask(
+            known = self._asks[version, author] = Ask(
                 purpose=Purpose.ROLL_OUT,
                 now=self._now,
                 revision=None if version is None else version[:SHORT],
                 version=version,
-                author=self._brakes.author,
+                author=author,
                 need=Duration(0),
             )
         return known

@@ -6,6 +6,9 @@ that goes earlier and moves in the same change counts as moved.
 
 Environments that share an open merge request move on together or not at all: a newer version for
 one of them alone would be a second merge request that changes the same lines.
+
+A person may request another version for some environments. It is decided by the same gates, and
+moves in a merge request of its own; the newest version is not offered to them meanwhile.
 """
 
 import msgspec
@@ -13,8 +16,9 @@ import msgspec
 from tidegate.gates.claims import Claim
 from tidegate.gates.scope import KindOfChange
 from tidegate.kinds.promotions.core.brakes import PromotionBrakes
+from tidegate.kinds.promotions.core.model import PromotionEnvironment
 from tidegate.kinds.promotions.core.reasons import PromotionReason
-from tidegate.kinds.promotions.core.rules import verdicts
+from tidegate.kinds.promotions.core.rules import unread, verdicts
 from tidegate.kinds.promotions.core.world import OfferState, PromotionWorld
 from tidegate.model.plan import Action, Change, ChangeKind, Option, Plan
 from tidegate.model.time import Instant
@@ -23,18 +27,20 @@ from tidegate.model.verdict import Verdict, all_pass, verdict
 KIND = KindOfChange.PROMOTIONS.value
 
 
-class VersionChange(msgspec.Struct, frozen=True):
+class VersionChange(msgspec.Struct, frozen=True, omit_defaults=True):
     """One change of files: a version for some environments, in order."""
 
     version: str
     environments: tuple[str, ...]
+    # The request that it carries out; empty: it is the newest version, which no one requested.
+    request: str = ""
 
 
 class PromotionDecision(Plan, frozen=True, kw_only=True):
     """All that was decided; positions are those of `world.targets()`."""
 
-    # What is offered now, in one merge request; None: nothing.
-    change: VersionChange | None = None
+    # What is offered now: the newest version in one merge request, and each that was requested.
+    changes: tuple[VersionChange, ...] = ()
     # Places of budgets and mutexes to claim before the change is offered, and those to give back.
     claims: tuple[Claim, ...] = ()
     freed: tuple[Claim, ...] = ()
@@ -64,20 +70,40 @@ class _Round:
             frozenset(name for name in names if is_under_way(world, name)),
             now,
         )
-        self._change = Change(ChangeKind.APPLY, world.version)
         self._options: list[Option] = []
-        self._moved: list[str] = []
+        # Environments that move, by the request that has them moved.
+        self._moved: dict[str, str] = {}
         for at, environment in enumerate(self._targets):
             name = environment.name
-            said = (
-                *verdicts(world, environment, frozenset(self._moved), now),
-                *_waits_with(world, together, name),
-                *self._brakes.verdicts(name, world.version),
-            )
+            said = self._verdicts(environment, together)
             if all_pass(said):
-                self._moved.append(name)
+                self._moved[name] = self._request(name)
                 self._brakes.take(name)
-            self._options.append(Option(at, self._change, said))
+            self._options.append(Option(at, self._change(name), said))
+
+    def _verdicts(
+        self, environment: PromotionEnvironment, together: dict[str, str]
+    ) -> tuple[Verdict, ...]:
+        """What every gate says of the version that an environment is to get."""
+        world, name = self._world, environment.name
+        seen = world.of(name)
+        if seen is None:
+            return tuple(unread(world, world.requests[name]))
+        asked = self._request(name)
+        moved = frozenset(each for each, request in self._moved.items() if request == asked)
+        return (
+            *verdicts(seen, environment, moved, self._now),
+            *_waits_with(world, together, name),
+            *self._brakes.verdicts(name, seen.version, world.requests.get(name)),
+        )
+
+    def _request(self, name: str) -> str:
+        """The request for an environment; empty: there is none."""
+        found = self._world.requests.get(name)
+        return "" if found is None else found.ident
+
+    def _change(self, name: str) -> Change:
+        return Change(ChangeKind.APPLY, self._world.wanted(name))
 
     def split_offers(self) -> dict[str, str]:
         """Environments that would leave an open offer, with the one that keeps them there."""
@@ -87,14 +113,25 @@ class _Round:
             if offer is None or offer.state is not OfferState.OPEN:
                 continue
             for other in offer.environments:
-                if other not in self._moved and self._shares(name, other):
+                apart = self._moved.get(other) != self._moved[name]
+                if apart and self._shares(name, other):
                     found.setdefault(name, other)
         return found
 
     def _shares(self, name: str, other: str) -> bool:
         """Whether the open offer of one is still the newest of the other, which needs it."""
-        offers = self._world.offers
-        return offers.get(other) == offers[name] and not self._world.has(other)
+        offers, seen = self._world.offers, self._world.of(other)
+        return offers.get(other) == offers[name] and not (seen is not None and seen.has(other))
+
+    def _changes(self) -> tuple[VersionChange, ...]:
+        """What moves, by request, in the order of environments."""
+        found: dict[str, list[str]] = {}
+        for name, request in self._moved.items():
+            found.setdefault(request, []).append(name)
+        return tuple(
+            VersionChange(self._world.wanted(names[0]), tuple(names), request)
+            for request, names in found.items()
+        )
 
     def decision(self) -> PromotionDecision:
         """What was decided."""
@@ -103,9 +140,9 @@ class _Round:
         ahead = [each for each in (*untils, *self._brakes.moments()) if each > self._now]
         return PromotionDecision(
             options=self._options,
-            actions=[Action(name, self._change) for name in moved],
+            actions=[Action(name, self._change(name)) for name in moved],
             recheck_at=min(ahead, default=None),
-            change=VersionChange(self._world.version, moved) if moved else None,
+            changes=self._changes(),
             claims=self._brakes.claims(),
             freed=self._brakes.freed(moved),
         )

@@ -110,6 +110,33 @@ class PromotionReason(Reason):
         (("needed", _N), ("has", _N)),
         "`tidegate promote schemas --ref {needed}` is merged first",
     )
+    VersionRequested = Entry(
+        Gate.VERSION,
+        _PASS,
+        "requested by {by}: {why}",
+        (("by", _N), ("why", _N)),
+    )
+    VersionUnread = Entry(
+        Gate.VERSION,
+        _WAIT,
+        "{ref}, requested by {by}, was not read yet",
+        (("ref", _N), ("by", _N)),
+        "the worker reads it",
+    )
+    VersionUnknown = Entry(
+        Gate.VERSION,
+        _STOP,
+        "{ref}, requested by {by}, cannot be promoted: {why}",
+        (("ref", _N), ("by", _N), ("why", _N), ("request", _N)),
+        "the cause is fixed; or `withdraw` of {request}, or another version is requested",
+    )
+    VersionKept = Entry(
+        Gate.VERSION,
+        _STOP,
+        "stays at {version}, requested by {by}: {why}",
+        (("version", _N), ("by", _N), ("why", _N), ("request", _N)),
+        "`withdraw` of {request}, or another version is requested",
+    )
     OfferOpen = Entry(
         Gate.PROGRESS,
         _WAIT,

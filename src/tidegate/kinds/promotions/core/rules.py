@@ -15,6 +15,7 @@ from tidegate.kinds.promotions.core.world import (
     OfferState,
     PromotionWorld,
     Relation,
+    RequestedVersion,
 )
 from tidegate.model.progress_reasons import ProgressReason
 from tidegate.model.time import Instant
@@ -32,7 +33,9 @@ def verdicts(
     world: PromotionWorld, environment: PromotionEnvironment, moved: frozenset[str], now: Instant
 ) -> Iterator[Verdict]:
     """What the gates of a promotion say; `moved` are environments that move in the same change."""
+    request = world.requests.get(environment.name)
     yield from _running(world)
+    yield from _requested(world, request)
     yield from _places(world, environment)
     yield from _offer(world, environment)
     yield from _refusal(world, environment, now)
@@ -47,6 +50,30 @@ def _running(world: PromotionWorld) -> Iterator[Verdict]:
         yield verdict(ProgressReason.Aborted)
     elif world.paused:
         yield verdict(ProgressReason.Paused)
+
+
+def unread(world: PromotionWorld, request: RequestedVersion) -> Iterator[Verdict]:
+    """What is said of a requested version of which nothing else is known."""
+    yield from _running(world)
+    found = world.requested.get(request.ref)
+    if found is None:
+        yield verdict(PromotionReason.VersionUnread, request.ref, request.by)
+    else:
+        yield verdict(
+            PromotionReason.VersionUnknown, request.ref, request.by, found.problem, request.ident
+        )
+
+
+def _requested(world: PromotionWorld, request: RequestedVersion | None) -> Iterator[Verdict]:
+    """A version that does not go forward stays where it is, or the newest would undo it."""
+    if request is None:
+        return
+    if request.reached:
+        new = world.version[:SHORT]
+        said = (new, request.by, request.reason, request.ident)
+        yield verdict(PromotionReason.VersionKept, *said)
+    else:
+        yield verdict(PromotionReason.VersionRequested, request.by, request.reason)
 
 
 def _places(world: PromotionWorld, environment: PromotionEnvironment) -> Iterator[Verdict]:

@@ -18,6 +18,8 @@ class EnvironmentRuns(msgspec.Struct, frozen=True, kw_only=True):
     """What was seen of an environment whose files have the version."""
 
     environment: str
+    # The version, where another than the newest was requested.
+    version: str = ""
     # How many shards depend on its files; 0: none, or no cluster is read; None: not known.
     shards: int | None = 0
     # Shards that run something else, and shards that could not be read, a few words each.
@@ -34,9 +36,9 @@ def running_checks(
     same version. Neither does a look at the files alone.
     """
     return tuple(
-        _check(version, each)
+        _check(each.version or version, each)
         for each in seen
-        if not _says_less(each) or not _is_of(known.get(each.environment), version)
+        if not _says_less(each) or not _is_of(known.get(each.environment), each.version or version)
     )
 
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 import msgspec
 
 from tidegate.gates.brakes import Brakes
-from tidegate.git.history import Ancestry
+from tidegate.git.history import Ancestry, Commit
 from tidegate.kinds.promotions.core.model import Promotion, PromotionEnvironment, WrittenVersion
 from tidegate.model.time import Instant
 
@@ -99,6 +99,39 @@ class OfferRefusal(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     until: Instant | None = None
 
 
+class RequestedVersion(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A version that a person requested for environments, in the place of the newest one."""
+
+    # Names the request.
+    ident: str
+    # A revision of the artifact, as it was written.
+    ref: str
+    environments: tuple[str, ...]
+    # Whether an older version, or one on another branch, is allowed.
+    backward: bool = False
+    by: str
+    at: Instant
+    reason: str = ""
+    # Whether it does not go forward from what was written: then it stays until it is withdrawn.
+    back: bool = False
+    # Whether the files had it, since it was requested.
+    reached: bool = False
+
+
+class RequestedReading(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What was read of a version that was requested: what a reading has of the newest one."""
+
+    # Empty: there is no such version, or it cannot be promoted; `problem` says why.
+    version: str = ""
+    problem: str = ""
+    relations: Mapping[str, Relation] = {}
+    # Commits that some environment does not have yet; only the first of many.
+    commits: tuple[Commit, ...] = ()
+    image: str = ""
+    image_state: ImageState = ImageState.UNASKED
+    schemas: tuple[SchemasNeed, ...] = ()
+
+
 class PromotionWorld(msgspec.Struct, frozen=True, kw_only=True):
     """One reading of everything that a promotion depends on."""
 
@@ -131,6 +164,38 @@ class PromotionWorld(msgspec.Struct, frozen=True, kw_only=True):
     pending: Mapping[str, str] = {}
     # When the bundle was read; None: just now.
     read_at: Instant | None = None
+    # What people requested, by environment, and what was read of it, by revision.
+    requests: Mapping[str, RequestedVersion] = {}
+    requested: Mapping[str, RequestedReading] = {}
+
+    def of(self, environment: str) -> "PromotionWorld | None":
+        """The world as it is for one environment: the version is the one that it is to get.
+
+        None: another version was requested, of which nothing is known yet.
+        """
+        request = self.requests.get(environment)
+        if request is None:
+            return self
+        found = self.requested.get(request.ref)
+        if found is None and request.ref == self.version:
+            return msgspec.structs.replace(self, backward=request.backward)
+        if found is None or not found.version:
+            return None
+        return msgspec.structs.replace(
+            self,
+            version=found.version,
+            relations=found.relations,
+            image=found.image,
+            image_state=found.image_state,
+            schemas=found.schemas[0] if found.schemas else None,
+            backward=request.backward,
+            aborted=self.aborted and found.version == self.version,
+        )
+
+    def wanted(self, environment: str) -> str:
+        """The version that an environment is to get; of a request that was not read, its text."""
+        found = self.of(environment)
+        return self.requests[environment].ref if found is None else found.version
 
     def targets(self) -> tuple[PromotionEnvironment, ...]:
         """The selected environments, in order.

@@ -36,8 +36,9 @@ def promotion_notices(
     view = promotion_view(partition, world, decision, now)
     for row in view.targets:
         for happening, why in _of_environment(world, row, told):
-            key = f"{happening.value}/{row.name}/{world.version[:SHORT]}"
-            present[key] = (happening, row.name, world.version[:SHORT], why)
+            version = world.wanted(row.name)[:SHORT]
+            key = f"{happening.value}/{row.name}/{version}"
+            present[key] = (happening, row.name, version, why)
     for gate in view.needs.approvals:
         key = f"{NoticeKind.APPROVAL.value}/{gate}"
         present[key] = (NoticeKind.APPROVAL, gate, world.version[:SHORT], "an approval is missing")
@@ -56,9 +57,9 @@ def promotion_notices(
 def _of_environment(
     world: PromotionWorld, row: TargetRow, told: Mapping[str, Instant]
 ) -> Iterator[tuple[NoticeKind, str]]:
-    offer = world.offers.get(row.name)
-    version = world.version[:SHORT]
-    if offer is not None and offer.version == world.version and offer.state is OfferState.OPEN:
+    offer, wanted = world.offers.get(row.name), world.wanted(row.name)
+    version = wanted[:SHORT]
+    if offer is not None and offer.version == wanted and offer.state is OfferState.OPEN:
         yield NoticeKind.START, f"offered in {offer.name}"
     if row.state == "Failed" and row.shut is not None:
         yield NoticeKind.FAILURE, sentence(row.shut)

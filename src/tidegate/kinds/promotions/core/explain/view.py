@@ -1,11 +1,12 @@
 """A promotion as rows: what every command and the API show of its plan."""
 
-from tidegate.explain.view import Needs, OptionRow, PartitionView, TargetRow
+from tidegate.explain.view import Needs, OptionRow, PartitionView, RequestRow, TargetRow
 from tidegate.gates.approval import missing_approvals
 from tidegate.git.history import SHORT
 from tidegate.kinds.promotions.core.decide import PromotionDecision
+from tidegate.kinds.promotions.core.model import COMMIT
 from tidegate.kinds.promotions.core.reasons import PromotionReason
-from tidegate.kinds.promotions.core.world import PromotionWorld
+from tidegate.kinds.promotions.core.world import PromotionWorld, RequestedVersion
 from tidegate.model.plan import Option
 from tidegate.model.progress_reasons import ProgressReason
 from tidegate.model.reason import Outcome, Reason
@@ -34,6 +35,10 @@ def promotion_view(
     """The rows of a promotion."""
     rows = tuple(_row(world, option) for option in decision.options)
     failed = tuple(each.name for each in rows if each.state == "Failed")
+    requests = _requests(world, rows)
+    unfit = tuple(
+        each.ident for each in requests if each.shut is not None and each.shut.reason in _UNFIT
+    )
     return PartitionView(
         partition=partition,
         summary=_summary(world, rows),
@@ -42,19 +47,25 @@ def promotion_view(
         headline=_headline(world, rows),
         targets=rows,
         needs=Needs(
-            approvals=missing_approvals(each.verdicts for each in decision.options), failures=failed
+            approvals=missing_approvals(each.verdicts for each in decision.options),
+            failures=failed,
+            requests=unfit,
         ),
+        requests=requests,
         recheck_at=decision.recheck_at,
         paused=world.paused,
         origin=world.promotion.where,
         version=world.version,
         gates=tuple(each.name for each in world.brakes.approvals),
+        gate_versions=_gate_versions(decision) if world.requests else None,
         breached=bool(failed),
     )
 
 
 def _row(world: PromotionWorld, option: Option) -> TargetRow:
     environment = world.targets()[option.target]
+    version = option.change.revision or ""
+    new = version[:SHORT] if COMMIT.fullmatch(version) else version
     starts = all_pass(option.verdicts)
     # What starts has not begun: a worker that only observes begins nothing.
     state = "Waiting" if starts else state_of(option.verdicts)
@@ -65,20 +76,69 @@ def _row(world: PromotionWorld, option: Option) -> TargetRow:
         name=environment.name,
         state=state,
         revision=environment.follows or ", ".join(written),
-        next=world.version[:SHORT] if state in ("Waiting", "Updating", "Failed") else "",
+        next=new if state in ("Waiting", "Updating", "Failed") else "",
         since=None if offer is None else offer.changed_at or offer.offered_at,
         starts=starts,
         waits=waits,
         shut=_shut(state, option.verdicts),
-        options=(OptionRow(f"offer {world.version[:SHORT]}", option.verdicts, starts),),
+        options=(OptionRow(f"offer {new}", option.verdicts, starts),),
     )
+
+
+def _requests(world: PromotionWorld, rows: tuple[TargetRow, ...]) -> tuple[RequestRow, ...]:
+    """What people requested, the oldest first."""
+    by_name = {each.name: each for each in rows}
+    found: dict[str, list[TargetRow]] = {}
+    known: dict[str, RequestedVersion] = {}
+    for name, request in world.requests.items():
+        if name in by_name:
+            known[request.ident] = request
+            found.setdefault(request.ident, []).append(by_name[name])
+    order = sorted(known.values(), key=lambda each: (each.at, each.ident))
+    return tuple(_request(each, found[each.ident]) for each in order)
+
+
+def _request(request: RequestedVersion, rows: list[TargetRow]) -> RequestRow:
+    """One request: it is where the environment is that is furthest behind."""
+    first = min(rows, key=lambda each: _URGENCY.index(each.state))
+    option = first.options[0]
+    return RequestRow(
+        ident=request.ident,
+        change=option.change,
+        state=first.state,
+        by=request.by,
+        at=request.at,
+        reason=request.reason,
+        targets=tuple(each.name for each in rows),
+        verdicts=option.verdicts,
+        starts=all(each.starts or each.state == "Done" for each in rows) and first.starts,
+        shut=first.shut,
+    )
+
+
+# The states of environments of a request, the one that says most about it first.
+_URGENCY = ("Failed", "Waiting", "Updating", "Ignored", "Done")
+# A request that is shut here needs a person; those of environments that failed are counted so.
+_UNFIT = (PromotionReason.VersionUnknown, PromotionReason.Backward, PromotionReason.NotDescendant)
+
+
+def _gate_versions(decision: PromotionDecision) -> dict[str, tuple[str, ...]]:
+    """The versions that wait at each gate, where environments are to get different ones."""
+    versions: dict[str, set[str]] = {}
+    for option in decision.options:
+        for gate in missing_approvals([option.verdicts]):
+            versions.setdefault(gate, set()).add(option.change.revision or "")
+    return {gate: tuple(sorted(some)) for gate, some in versions.items()}
 
 
 def _shut(state: str, verdicts: tuple[Verdict, ...]) -> Verdict | None:
     """What says why an environment gets nothing; None: it has the version, or gets it."""
     if state == "Ignored":
         return next(each for each in verdicts if each.reason is PromotionReason.FollowsBranch)
-    return None if state == "Done" else first_shut(verdicts)
+    if state == "Done":  # unless it is to stay there
+        kept = (each for each in verdicts if each.reason is PromotionReason.VersionKept)
+        return next(kept, None)
+    return first_shut(verdicts)
 
 
 def state_of(verdicts: tuple[Verdict, ...]) -> str:

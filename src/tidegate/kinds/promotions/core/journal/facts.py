@@ -2,6 +2,7 @@
 
     PromotionRead      what is written where, and the newest version, where it differs from before
     PromotionDecided   a plan: the change to offer now, and whose gates say something else
+    VersionRequested   a person requested a version for environments
     Offered            a version was offered for environments, on a branch or in a merge request
     MergeRequestSeen   a merge request changed its state
     Verified           whether what runs is what the files promise, where it differs from before
@@ -29,6 +30,7 @@ from tidegate.kinds.promotions.core.world import (
     ImageState,
     OfferState,
     Relation,
+    RequestedReading,
     RunningCheck,
     SchemasNeed,
 )
@@ -55,6 +57,8 @@ class PromotionRead(Fact, frozen=True, tag="promotionRead", kw_only=True, omit_d
     image_state: ImageState | None = None
     # The schemas that the version needs; empty: none.
     schemas: tuple[SchemasNeed, ...] | None = None
+    # What was read of versions that people requested, by the revision they wrote.
+    requested: dict[str, RequestedReading] | None = None
 
     def line(self) -> str:
         """What is new."""
@@ -70,6 +74,8 @@ class PromotionRead(Fact, frozen=True, tag="promotionRead", kw_only=True, omit_d
             parts.append(f"image {self.image_state.value}")
         if self.unread:
             parts.append(f"unreadable: {some_names(self.unread)}")
+        for ref, each in (self.requested or {}).items():
+            parts.append(f"requested {ref}: {each.problem or each.version[:SHORT]}")
         if self.base is not None and not parts:
             parts.append(f"read at {self.base[:SHORT]}")
         return "; ".join(parts) or "read, nothing new"
@@ -116,7 +122,9 @@ class PromotionDecided(Fact, frozen=True, tag="promotionDecided", kw_only=True, 
     def line(self) -> str:
         """What is offered, whose verdicts changed, and when to decide again."""
         verb = "" if self.mode is Mode.ACT else "would "
-        offers = (f"{verb}offer {self.version[:SHORT]} to {task.target}" for task in self.tasks)
+        offers = (
+            f"{verb}offer {task.change.version[:SHORT]} to {task.target}" for task in self.tasks
+        )
         parts = [some_names(offers) or f"nothing to offer of {self.version[:SHORT]}"]
         parts += plan_news(changed_names(self.changed), self.recheck_at)
         return "; ".join(parts)
@@ -135,6 +143,26 @@ class PromotionDecided(Fact, frozen=True, tag="promotionDecided", kw_only=True, 
     def asks(self, gate: str, target: str) -> bool:
         """Whether a verdict of the gate changed."""
         return asks_gate(self.changed, gate, target)
+
+
+class VersionRequested(Fact, frozen=True, tag="versionRequested", kw_only=True, omit_defaults=True):
+    """A person requested a version for environments, in the place of the newest one."""
+
+    ident: str
+    ref: str
+    environments: tuple[str, ...]
+    backward: bool = False
+    reason: str = ""
+
+    def line(self) -> str:
+        """The version, the environments, and why."""
+        back = ", even if it is older" if self.backward else ""
+        what = f"requested {self.ref} for {some_names(self.environments)}{back}"
+        return f"{what} ({self.ident}){because(self.reason)}"
+
+    def names(self, target: str) -> bool:
+        """Whether it is for an environment."""
+        return target in self.environments
 
 
 class Offered(Fact, frozen=True, tag="offered", kw_only=True, omit_defaults=True):
@@ -234,6 +262,7 @@ class PromotionRefused(Fact, frozen=True, tag="promotionRefused", kw_only=True, 
 PROMOTION_FACTS: tuple[type[Fact], ...] = (
     PromotionRead,
     PromotionDecided,
+    VersionRequested,
     Offered,
     MergeRequestSeen,
     Verified,

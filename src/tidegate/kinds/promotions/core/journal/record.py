@@ -15,7 +15,7 @@ from tidegate.kinds.promotions.core.journal.facts import (
     PromotionTask,
     Verified,
 )
-from tidegate.kinds.promotions.core.journal.state import PromotionReading, PromotionState
+from tidegate.kinds.promotions.core.journal.known import PromotionReading, PromotionState
 from tidegate.kinds.promotions.core.verification import EnvironmentRuns, running_checks
 from tidegate.kinds.promotions.core.world import OfferState, PromotionWorld
 from tidegate.model.time import Instant
@@ -47,7 +47,10 @@ def _awaits_reading(state: PromotionState) -> bool:
 def verified_fact(
     state: PromotionState, version: str, seen: Iterable[EnvironmentRuns]
 ) -> Verified | None:
-    """The checks of a version with another result than before; None: there is none."""
+    """The checks with another result than before; None: there is none.
+
+    `version`: the newest, where what was seen does not name the version that was requested.
+    """
     checks = running_checks(state.checks, version, seen)
     news = tuple(each for each in checks if state.checks.get(each.environment) != each)
     return Verified(checks=news) if news else None
@@ -64,10 +67,11 @@ def decided_fact(
 ) -> PromotionDecided:
     """What is recorded of a plan, as entry number `seq` of its partition."""
     stands = stands_of(world, decision)
-    tasks: tuple[PromotionTask, ...] = ()
-    if decision.change is not None:
-        target = ",".join(decision.change.environments)
-        tasks = (PromotionTask(task_key(partition, str(seq), target), target, decision.change),)
+    named = [(",".join(each.environments), each) for each in decision.changes]
+    tasks = tuple(
+        PromotionTask(task_key(partition, str(seq), target), target, change)
+        for target, change in named
+    )
     return PromotionDecided(
         now=now,
         mode=mode,

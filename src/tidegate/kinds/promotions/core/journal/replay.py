@@ -7,8 +7,9 @@ from tidegate.journal.facts import Folded
 from tidegate.journal.replay import DecisionDifference, Replayed
 from tidegate.kinds.promotions.core.decide import decide
 from tidegate.kinds.promotions.core.journal.facts import EnvironmentVerdicts, PromotionDecided
+from tidegate.kinds.promotions.core.journal.known import PromotionState, world_of
 from tidegate.kinds.promotions.core.journal.record import digest, stands_of
-from tidegate.kinds.promotions.core.journal.state import PromotionState, fold, world_of
+from tidegate.kinds.promotions.core.journal.state import fold
 
 
 def replay(entries: Iterable[JournalEntry]) -> Iterator[Replayed]:
@@ -34,7 +35,7 @@ def _again(
         return None
     decision = decide(world, fact.now)
     stands = stands_of(world, decision)
-    changes = () if decision.change is None else (decision.change,)
+    changes = decision.changes
     same = changes == tuple(task.change for task in fact.tasks)
     if same and digest(stands, fact.tasks) == fact.digest:
         return stands, None

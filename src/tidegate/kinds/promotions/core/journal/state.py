@@ -1,36 +1,38 @@
 """The state of one promotion: a fold over its facts, from which its world is built."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
 from msgspec.structs import replace
 
-from tidegate.gates.approval import Response
-from tidegate.gates.brakes import Brakes, concerning
-from tidegate.git.history import Commit
 from tidegate.journal.answers import answered
 from tidegate.journal.fact import Fact, Mode
-from tidegate.journal.facts import Acted, Asked, Bound, Folded, TaskOutcome, Told, Verb
+from tidegate.journal.facts import Acted, Asked, Bound, Folded, TaskOutcome, Told, Verb, Withdrawn
 from tidegate.kinds.promotions.core.journal.facts import (
-    EnvironmentVerdicts,
     MergeRequestSeen,
     Offered,
     PromotionDecided,
     PromotionRead,
     PromotionRefused,
-    PromotionTask,
     Verified,
+    VersionRequested,
 )
-from tidegate.kinds.promotions.core.model import Promotion, WrittenVersion
+from tidegate.kinds.promotions.core.journal.known import (
+    PendingOffer,
+    PromotionReading,
+    PromotionState,
+)
+from tidegate.kinds.promotions.core.journal.requested import (
+    end_declined,
+    forget_ended,
+    settle_requests,
+    take_request,
+    withdraw,
+)
 from tidegate.kinds.promotions.core.world import (
-    ImageState,
     OfferRefusal,
     OfferState,
-    PromotionWorld,
-    Relation,
-    RunningCheck,
-    SchemasNeed,
     VersionOffer,
 )
 from tidegate.model.json_text import decode_json
@@ -40,63 +42,15 @@ from tidegate.model.time import Instant
 FORGE = "forge"
 
 
-class PromotionReading(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything that one survey reads."""
-
-    promotion: Promotion
-    base: str = ""
-    written: tuple[WrittenVersion, ...] = ()
-    missing: Mapping[str, tuple[str, ...]] = {}
-    unread: Mapping[str, tuple[str, ...]] = {}
-    version: str = ""
-    relations: Mapping[str, Relation] = {}
-    commits: tuple[Commit, ...] = ()
-    image: str = ""
-    image_state: ImageState = ImageState.UNASKED
-    schemas: tuple[SchemasNeed, ...] = ()
-
-
-class PendingOffer(msgspec.Struct, frozen=True):
-    """A decided change without an outcome: when it was decided, and how trying it went."""
-
-    task: PromotionTask
-    at: Instant
-    tries: int = 0
-    tried_at: Instant | None = None
-    detail: str = ""
-
-
-class PromotionState(msgspec.Struct):
-    """What is known of one promotion. Mutable: a fold over many facts makes one, not many."""
-
-    read: PromotionReading | None = None
-    read_at: Instant | None = None
-    # The newest offer, the last check, and the last refusal of each environment.
-    offers: dict[str, VersionOffer] = {}
-    checks: dict[str, RunningCheck] = {}
-    refusals: dict[str, OfferRefusal] = {}
-    # Decided and without an outcome, by key.
-    pending: dict[str, PendingOffer] = {}
-    paused: bool = False
-    # The version that was aborted; empty: none.
-    aborted: str = ""
-    stands: dict[str, EnvironmentVerdicts] = {}
-    recheck_at: Instant | None = None
-    decided_at: Instant | None = None
-    # The brakes of the decision recorded last.
-    brakes: Brakes | None = None
-    # What people were notified of, by key, and when.
-    told: dict[str, Instant] = {}
-    # The answers at approval gates, by gate.
-    responses: dict[str, tuple[Response, ...]] = {}
-
-
 def fold(state: PromotionState, at: Instant, fact: Fact, actor: str) -> PromotionState:
     """Take one fact into account; facts that are not about promotions change nothing."""
     if isinstance(fact, Folded):
         return decode(fact.state)
     if isinstance(fact, Asked):
         _asked(state, at, actor, fact)
+        return state
+    if isinstance(fact, VersionRequested):
+        take_request(state, at, actor, fact)
         return state
     step = _STEPS.get(type(fact))
     if step is not None:
@@ -123,13 +77,20 @@ def _read(state: PromotionState, at: Instant, fact: PromotionRead) -> None:
     found = {name: getattr(fact, name) for name in PromotionReading.__struct_fields__}
     news: dict[str, Any] = {name: value for name, value in found.items() if value is not None}
     state.read, state.read_at = replace(known, **news), at
+    settle_requests(state)
     if fact.promotion is not None:
         _forget(state, {each.name for each in fact.promotion.environments})
 
 
 def _forget(state: PromotionState, known: set[str]) -> None:
     """Forget environments that are no longer declared."""
-    mine: tuple[dict[str, Any], ...] = state.offers, state.checks, state.refusals, state.stands
+    mine: tuple[dict[str, Any], ...] = (
+        state.offers,
+        state.checks,
+        state.refusals,
+        state.stands,
+        state.requests,
+    )
     for some in mine:
         for name in some.keys() - known:
             del some[name]
@@ -179,6 +140,8 @@ def _request_seen(state: PromotionState, at: Instant, fact: MergeRequestSeen) ->
                     url=fact.url or offer.url,
                     number=offer.number if fact.number is None else fact.number,
                 )
+    if fact.state is OfferState.CLOSED:
+        end_declined(state)
 
 
 def _verified(state: PromotionState, _: Instant, fact: Verified) -> None:
@@ -229,6 +192,7 @@ _STEPS: dict[type, Callable[[PromotionState, Instant, Any], None]] = {
     Acted: _acted,
     Bound: _bound,
     Told: _told,
+    Withdrawn: withdraw,
 }
 
 
@@ -241,6 +205,7 @@ def _asked(state: PromotionState, at: Instant, actor: str, fact: Asked) -> None:
         state.paused = False
     elif fact.verb is Verb.ABORT:
         state.aborted = state.read.version if state.read is not None else ""
+        state.requests = {}
     elif fact.verb in (Verb.RETRY, Verb.RETRY_FAILED):
         _retry(state)
 
@@ -248,76 +213,4 @@ def _asked(state: PromotionState, at: Instant, actor: str, fact: Asked) -> None:
 def _retry(state: PromotionState) -> None:
     """Offers that ended without effect, refusals and the abort no longer count."""
     state.aborted, state.refusals = "", {}
-    world = world_of(state, None)
-    for name, offer in list(state.offers.items()):
-        merged = offer.state is OfferState.MERGED
-        lost = merged and world is not None and not _is_included(world, name, offer)
-        if offer.state is OfferState.CLOSED or lost:
-            del state.offers[name]
-
-
-def _is_included(world: PromotionWorld, name: str, offer: VersionOffer) -> bool:
-    """Whether an environment still has what an offer wrote."""
-    return all(each.has(offer.version) for each in world.commits_in(name))
-
-
-def world_of(state: PromotionState, brakes: Brakes | None) -> PromotionWorld | None:
-    """The world as the facts have it, under brakes; None while nothing was read."""
-    read = state.read
-    if read is None or not read.version:
-        return None
-    names = _targets(read)
-    known = concerning(brakes, names, {name: {} for name in names}) if brakes is not None else None
-    return PromotionWorld(
-        promotion=read.promotion,
-        written=read.written,
-        version=read.version,
-        to=names,
-        relations=read.relations,
-        image=read.image,
-        image_state=read.image_state,
-        schemas=read.schemas[0] if read.schemas else None,
-        brakes=known or Brakes(),
-        missing=read.missing,
-        unread=frozenset(read.unread),
-        paused=state.paused,
-        aborted=bool(state.aborted) and state.aborted == read.version,
-        # The state goes on changing: a world does not.
-        offers=dict(state.offers),
-        checks=dict(state.checks),
-        refusals=dict(state.refusals),
-        pending=_pending(state),
-        read_at=state.read_at,
-    )
-
-
-def with_history(world: PromotionWorld, state: PromotionState) -> PromotionWorld:
-    """A world that was read just now, with what the journal knows of earlier offers."""
-    return replace(
-        world,
-        paused=state.paused,
-        aborted=bool(state.aborted) and state.aborted == world.version,
-        offers=dict(state.offers),
-        checks=dict(state.checks),
-        refusals=dict(state.refusals),
-        pending=_pending(state),
-    )
-
-
-def _targets(read: PromotionReading) -> tuple[str, ...]:
-    """Every environment; of the built-in promotion those that the bundle has."""
-    there = {each.environment for each in read.written} | read.unread.keys()
-    return tuple(
-        each.name
-        for each in read.promotion.environments
-        if read.promotion.where or each.follows or each.name in there
-    )
-
-
-def _pending(state: PromotionState) -> dict[str, str]:
-    """Environments of changes without an outcome, with what the last try said."""
-    return {
-        name: pending.detail
-        for pending in state.pending.values()
-        for name in pending.task.change.environments
-    }
+    forget_ended(state, tuple(state.offers))

@@ -5,7 +5,7 @@ A change that failed is offered again under its key, after a pause that doubles.
 
 from tidegate.journal.retry import retry_at
 from tidegate.kinds.promotions.core.journal.facts import PromotionTask
-from tidegate.kinds.promotions.core.journal.state import PendingOffer, PromotionState
+from tidegate.kinds.promotions.core.journal.known import PendingOffer, PromotionState
 from tidegate.model.time import SECOND, Duration, Instant
 
 # A change that failed is tried again after this long, then twice as long, up to the limit.
@@ -37,10 +37,15 @@ def unwanted(state: PromotionState, task: PromotionTask) -> str:
     """Why a change is no longer wanted; empty: it is."""
     if task.key not in state.pending:
         return "another decision took its place"
-    version = state.read.version if state.read is not None else ""
-    if version != task.change.version:
+    change, newest = task.change, state.read.version if state.read is not None else ""
+    for name in change.environments:
+        request = state.requests.get(name)
+        if (request.ident if request is not None else "") != change.request:
+            ended = request is None
+            return "its request has ended" if ended else f"another version is requested for {name}"
+    if not change.request and newest != change.version:
         return "there is a newer version"
-    if state.aborted == version:
+    if state.aborted == change.version:
         return "the promotion was aborted"
     return "the promotion is paused" if state.paused else ""
 
