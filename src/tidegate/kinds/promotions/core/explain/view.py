@@ -57,7 +57,7 @@ def promotion_view(
         origin=world.promotion.where,
         version=world.version,
         gates=tuple(each.name for each in world.brakes.approvals),
-        gate_versions=_gate_versions(decision) if world.requests else None,
+        gate_versions=_gate_versions(decision, rows) if world.requests else None,
         breached=bool(failed),
     )
 
@@ -122,11 +122,13 @@ _URGENCY = ("Failed", "Waiting", "Updating", "Ignored", "Done")
 _UNFIT = (PromotionReason.VersionUnknown, PromotionReason.Backward, PromotionReason.NotDescendant)
 
 
-def _gate_versions(decision: PromotionDecision) -> dict[str, tuple[str, ...]]:
+def _gate_versions(
+    decision: PromotionDecision, rows: tuple[TargetRow, ...]
+) -> dict[str, tuple[str, ...]]:
     """The versions that wait at each gate, where environments are to get different ones."""
     versions: dict[str, set[str]] = {}
-    for option in decision.options:
-        for gate in missing_approvals([option.verdicts]):
+    for option, row in zip(decision.options, rows, strict=True):
+        for gate in missing_approvals([option.verdicts]) if row.waits else ():
             versions.setdefault(gate, set()).add(option.change.revision or "")
     return {gate: tuple(sorted(some)) for gate, some in versions.items()}
 
