@@ -9,7 +9,7 @@ from tidegate.explain.notice import DueNotices
 from tidegate.explain.view import PartitionView
 from tidegate.gates.ask import Ask, Purpose, shut_now
 from tidegate.gates.brakes import Brakes, Coverages
-from tidegate.git.history import SHORT
+from tidegate.git.history import SHORT, Ancestry
 from tidegate.journal.chain import JournalEntry
 from tidegate.journal.fact import Fact, Mode
 from tidegate.journal.facts import SHARED_FACTS, Bound
@@ -138,7 +138,9 @@ class PromotionRules(Rules[PromotionState, PromotionWorld, PromotionDecision]):
             return frozenset()
         mine = (one for one in known.read.requested.values() if one.version == version)
         read = next(mine, known.read)
-        if any(each.commits > len(read.commits) for each in read.relations.values()):
+        # A version behind what is written brings nothing there: its number is of what is lost.
+        brings = (each for each in read.relations.values() if each.ancestry is not Ancestry.BEHIND)
+        if any(each.commits > len(read.commits) for each in brings):
             return frozenset()
         asked = {one.by for one in known.requests.values() if _wants(known.read, one, version)}
         named = {name for each in read.commits for name in (each.email, each.author) if name}
