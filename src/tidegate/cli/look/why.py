@@ -14,7 +14,7 @@ from tidegate.app.text.view_text import (
     target_rows,
     target_tree,
 )
-from tidegate.cli.answers.place import AnswerPlace, answering, then_option
+from tidegate.cli.answers.place import AnswerPlace, answering, asks_service, then_option
 from tidegate.cli.output import FORMATS, emit, say, terminal_width, wants_colour
 from tidegate.cli.render.past_text import tell_past
 from tidegate.cli.render.worker_text import tell_trouble
@@ -103,7 +103,7 @@ def why(
             _show_world(asked, document, target, output)
         else:
             _show(explain_reading(_read(what, document, at), target), output, colour)
-    elif what.startswith(ENVIRONMENT) and target is None and ":" not in what:
+    elif _is_in_bundle(settings, what) and target is None:
         from tidegate.kinds.promotions.cli.plan import show_gates
 
         show_gates(settings, what.removeprefix(ENVIRONMENT), promotion, output)
@@ -118,6 +118,12 @@ def why(
                 raise click.UsageError(f"{what}: a directory; name a file or a target") from None
             raise
         _show(found, output, colour)
+
+
+def _is_in_bundle(settings: Settings, what: str) -> bool:
+    """Whether an environment is looked up in a bundle on this machine; else a service has it."""
+    named = what.startswith(ENVIRONMENT) and ":" not in what
+    return named and not asks_service(AnswerPlace.of(settings))
 
 
 def _show_then(

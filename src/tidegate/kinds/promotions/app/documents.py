@@ -31,6 +31,8 @@ class EnvironmentPlan(Part, frozen=True, kw_only=True):
     name: str
     moves: bool
     state: str  # moves, there, waits
+    # The version that it is to get: that of the promotion, unless a person requested another.
+    version: str
     # The versions that are written now.
     holds: tuple[str, ...]
     verdicts: tuple[VerdictPart, ...]

@@ -45,6 +45,8 @@ class LaneEnvironment(Part, frozen=True, kw_only=True):
     running: LaneCheck | None
     # Of a pipeline: the environment of the target; null: it is the name itself, or not known.
     environment: str | None = None
+    # The version that a person requested for it, in the place of the newest; null: none.
+    requested: str | None = None
     # Whether it shows versions to others, and is not promoted itself.
     publishes: bool = False
     # Since when it has its version; null: not known here.

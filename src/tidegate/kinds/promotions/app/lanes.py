@@ -91,6 +91,7 @@ def _environment(
         behind=_behind(world, versions or (declared.follows,)),
         why=_why(row),
         troubles=(*world.missing.get(name, ()), *unread.get(name, ())),
+        requested=world.wanted(name) if name in world.requests else None,
         offer=_offer(world.offers.get(name)),
         running=_check(world.checks.get(name)),
     )
@@ -100,7 +101,7 @@ def _why(row: TargetRow | None) -> str | None:
     if row is None:
         return None
     if row.starts:
-        return "every gate is open: it is offered next"
+        return f"every gate is open: {row.next or 'it'} is offered next"
     return None if row.shut is None else sentence(row.shut)
 
 

@@ -318,6 +318,7 @@ class PlannedPromotion:
                 name=environment.name,
                 moves=all_pass(option.verdicts),
                 state=state_of(option),
+                version=self.world.wanted(environment.name),
                 holds=tuple(dict.fromkeys(each.value for each in written)),
                 verdicts=tuple(map(verdict_part, option.verdicts)),
             )

@@ -146,6 +146,6 @@ def gate_lines(plan: PromotionPlan) -> Iterator[str]:
             head = f"{''.join(parts)}: there already"
         else:
             go = "moves" if each.moves else "waits"
-            head = ", ".join((*parts, f"wants {plan.version[:SHORT]}: {go}"))
+            head = ", ".join((*parts, f"wants {each.version[:SHORT]}: {go}"))
         yield f"env/{each.name}  {head}"
         yield from part_lines(each.verdicts, now)
