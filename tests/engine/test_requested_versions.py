@@ -196,6 +196,20 @@ def test_a_pause_binds_what_is_requested_and_an_abort_ends_it(
     assert not view(worker).requests
 
 
+def test_a_worker_that_starts_anew_forgets_nothing_that_was_read(
+    worker: Worker, source: Source
+) -> None:
+    """Its first reading does not know of the request: nothing is written, and nothing waits."""
+    request(worker, source.second, "jenkins")
+    for _ in range(3):
+        worker.round()
+    size = len(worker.tags())
+    worker.restart()
+    for _ in range(2):
+        worker.round()
+    assert worker.tags()[size:] == []
+
+
 def test_a_worker_that_dies_after_it_offered_a_request_finds_it_again(
     worker: Worker, source: Source
 ) -> None:

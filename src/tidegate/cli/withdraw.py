@@ -2,11 +2,11 @@
 
 import click
 
+from tidegate.app.text.request_text import withdrawal_lines, withdrawn_line
 from tidegate.cli.answers.place import AnswerPlace, answering, answers_option
 from tidegate.cli.live import confirmed
 from tidegate.cli.render.worker_text import tell_unattended
 from tidegate.cli.shape import Act
-from tidegate.explain.names import ranged
 
 
 @click.command(
@@ -31,11 +31,10 @@ def withdraw(name: str, request: str, reason: str, yes: bool, place: AnswerPlace
     with answering(place, writes=True) as answers:
         ready = answers.prepare_withdrawal(name, request, reason)
         report = ready.report
-        wanted = report.request
-        about = f" for {ranged(wanted.targets, None)}" if wanted.targets else ""
-        click.echo(f"{wanted.id}: {wanted.change}{about}, requested by {wanted.by}", err=True)
-        moved = report.leads_to.moved
-        confirmed(f"withdraws {wanted.id}", moved, yes)
+        *what, follows = withdrawal_lines(report)
+        for line in what:
+            click.echo(line, err=True)
+        confirmed(follows, report.leads_to.moved, yes)
         ready.record()
-    click.echo(f"withdrew {wanted.id} of {report.rollout}")
+    click.echo(withdrawn_line(report))
     tell_unattended([report.worker])

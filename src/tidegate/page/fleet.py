@@ -8,7 +8,7 @@ import msgspec
 from tidegate.app.cells import CellMap
 from tidegate.app.partitions.decision import Decision
 from tidegate.app.partitions.journals import Journals
-from tidegate.app.tally import MISTAKES, UNCHANGEABLE, needs_of
+from tidegate.app.tally import MISTAKES, REQUESTS, UNCHANGEABLE, needs_of
 from tidegate.app.workers import trouble_lines
 from tidegate.model.time import format_instant
 from tidegate.page.words import FILLED, LOOKS, WORDS
@@ -230,6 +230,7 @@ _NEEDS = {
     "failures": "failure",
     UNCHANGEABLE: "unchangeable",
     MISTAKES: "mistake",
+    REQUESTS: "unfit_request",
 }
 
 

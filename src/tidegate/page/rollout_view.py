@@ -7,7 +7,14 @@ from urllib.parse import urlencode
 import msgspec
 
 from tidegate.access.roles import Caller, Right
-from tidegate.app.documents import RolloutDates, TargetDates, TargetDoc, TargetParts
+from tidegate.app.documents import (
+    RequestDoc,
+    RolloutDates,
+    TargetDates,
+    TargetDoc,
+    TargetParts,
+    request_doc,
+)
 from tidegate.app.journal.entries import EntryRow
 from tidegate.app.partitions.decision import Decision
 from tidegate.app.partitions.journals import Journals
@@ -72,6 +79,13 @@ class RolloutGauges(msgspec.Struct, frozen=True):
     end: RolloutEnd
 
 
+class RequestLine(msgspec.Struct, frozen=True):
+    """A change that a person requested, and how it is withdrawn."""
+
+    request: RequestDoc
+    withdraw: ActButton
+
+
 class RolloutPage(msgspec.Struct, frozen=True):
     """All that the page of a rollout shows."""
 
@@ -90,6 +104,7 @@ class RolloutPage(msgspec.Struct, frozen=True):
     more_targets: int
     history: tuple[EntryRow, ...]
     troubles: tuple[str, ...]
+    requests: tuple[RequestLine, ...]
     stopped_by: str
     # The entry at which its film begins; empty: there is none.
     film: str
@@ -123,6 +138,7 @@ def rollout_page(journals: Journals, archive: Archive, caller: Caller, name: str
         more_targets=max(0, len(rows) - TARGETS_SHOWN),
         history=tuple(newest_entries(archive, journals, lately, one.partition)),
         troubles=tuple(trouble_lines([one.worker], journals.now)),
+        requests=tuple(_requests(caller, one)),
         stopped_by=journals.stopped_by(one),
         film=_film(archive, one.partition),
         next=next_moment(journals, [one]),
@@ -191,6 +207,15 @@ def _offers(caller: Caller, one: Decision) -> Iterator[ActButton]:
     yield made("retry", "Retry all…")
     if meaningless(Asked(verb=Verb.ABORT), one.view) is None:
         yield made("abort", "Abort…")
+
+
+def _requests(caller: Caller, one: Decision) -> Iterator[RequestLine]:
+    for row in one.view.requests:
+        query = urlencode({"request": row.ident})
+        button = offer(
+            caller, "withdraw", one.partition, "Withdraw…", Right.OPERATE, one, query=query
+        )
+        yield RequestLine(request_doc(row), button)
 
 
 def _lane(caller: Caller, one: Decision, lane: GroupLane, rows: list[TargetRow]) -> RolloutLane:

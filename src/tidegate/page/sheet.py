@@ -22,6 +22,7 @@ from tidegate.app.asks import AskReport
 from tidegate.app.brakes.change import BrakeReport, ExemptionReport, LiftReport
 from tidegate.app.brakes.reach import BrakeReach
 from tidegate.app.brakes.release import BrakeRelease
+from tidegate.app.change_requests import WithdrawalReport
 from tidegate.app.partitions.plan_tag import PlanDifference
 from tidegate.app.text.ask_text import answered_words, ask_line
 from tidegate.app.text.reach_text import (
@@ -31,6 +32,7 @@ from tidegate.app.text.reach_text import (
     release_lines,
     set_line,
 )
+from tidegate.app.text.request_text import withdrawal_lines, withdrawn_line
 from tidegate.app.text.token_text import token_line
 from tidegate.explain.names import ranged
 from tidegate.model.errors import TidegateError, UserError
@@ -67,6 +69,7 @@ ACT_WORDS = {
     "lift-hold": SheetWords("Lift the hold"),
     "lift-freeze": SheetWords("Lift the freeze"),
     "lift-block": SheetWords("Lift the block"),
+    "withdraw": SheetWords("Withdraw the request of"),
     "freeze": SheetWords("Freeze", "lift-freeze"),
     "exempt": SheetWords("Exempt from the freeze"),
     "pin": SheetWords("Pin targets", "lift-pin"),
@@ -78,7 +81,7 @@ ACT_WORDS = {
 
 # What a template may show of what was sent; a field that was not is empty.
 _FIELDS = (
-    *("reason", "failed", "scope", "kind", "labels", "targets", "revision", "expires"),
+    *("reason", "failed", "request", "scope", "kind", "labels", "targets", "revision", "expires"),
     *("from", "to", "rrule", "zone", "finish", "until"),
     *("role", "selector", "kinds", "rollouts", "groups", "organisations", "environments"),
 )
@@ -234,6 +237,8 @@ class Sheets:
             made |= {"groups": list(sent.get("group", ())), "gates": list(sent.get("gate", ()))}
         if verb == "retry":
             made |= {"groups": list(sent.get("group", ())), "failed": bool(one(sent, "failed"))}
+        if verb == "withdraw":
+            made["request"] = one(sent, "request")
         if verb in FORMS:
             made |= form_body(verb, sent, name)
         if verb == CREATE:
@@ -259,6 +264,8 @@ def command_line(verb: str, name: str, sent: Fields) -> str:
     if verb == CREATE:
         return shlex.join(["tidegate", *token_words(name, sent), "--reason", reason])
     words = [*_LIFTS.get(verb, (verb,)), name or "NAME"]
+    if verb == "withdraw":
+        words.append(one(sent, "request"))
     for each in sent.get("group", ()):
         words += ["--group", each]
     for each in sent.get("gate", ()):
@@ -278,6 +285,8 @@ def _reach(verb: str, raw: bytes, body: RouteBody, name: str, now: Instant) -> l
     if verb.startswith("lift-") or verb == EXEMPT:
         release = decode_json(raw, BrakeRelease)
         return list(release_lines(release)) or ["nothing starts by it at once"]
+    if verb == "withdraw":
+        return list(withdrawal_lines(decode_json(raw, WithdrawalReport)))
     report = decode_json(raw, AskReport)
     lines = [ask_line(report)]
     if report.reaches:
@@ -296,6 +305,8 @@ def _done(verb: str, raw: bytes, now: Instant) -> list[str]:
         return [exempt_line(decode_json(raw, ExemptionReport))]
     if verb.startswith("lift-"):
         return list(lift_lines(decode_json(raw, LiftReport)))
+    if verb == "withdraw":
+        return [withdrawn_line(decode_json(raw, WithdrawalReport))]
     report = decode_json(raw, AskReport)
     if verb in _ANSWERS:
         names = ", ".join((*report.groups, *report.gates))

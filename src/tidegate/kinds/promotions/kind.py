@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+from msgspec.structs import replace
 
 from tidegate.engine.kind import ACTOR, ActRefusedError, Kind
 from tidegate.forge.port import Forge
@@ -33,6 +34,7 @@ from tidegate.kinds.promotions.core.journal.facts import (
 )
 from tidegate.kinds.promotions.core.journal.known import PromotionReading, PromotionState
 from tidegate.kinds.promotions.core.journal.record import read_fact, verified_fact
+from tidegate.kinds.promotions.core.journal.requested import still_requested
 from tidegate.kinds.promotions.core.verification import EnvironmentRuns
 from tidegate.kinds.promotions.core.world import (
     OfferState,
@@ -120,7 +122,9 @@ class PromotionKind(Kind[PromotionState, PromotionWorld, PromotionDecision, Prom
         partition = f"{self.rules.word}/{seen.reading.promotion.name}"
         facts: list[Fact] = [*self._made.pop(partition, ())]
         known = {each.branch: each.state for each in state.offers.values()}
-        if (read := read_fact(state, seen.reading)) is not None:
+        # The first reading of a worker does not know yet what people requested.
+        requested = still_requested(state, seen.reading.requested)
+        if (read := read_fact(state, replace(seen.reading, requested=requested))) is not None:
             facts.append(read)
         facts += [each for each in seen.requests if known.get(each.branch) is OfferState.OPEN]
         if (verified := verified_fact(state, seen.reading.version, seen.runs)) is not None:

@@ -10,6 +10,7 @@ from tidegate.kinds.promotions.core.decide import KIND
 from tidegate.kinds.promotions.core.journal.facts import PromotionRead
 from tidegate.kinds.promotions.core.journal.known import PromotionState
 from tidegate.kinds.promotions.core.journal.record import read_fact
+from tidegate.kinds.promotions.core.journal.requested import still_requested
 from tidegate.kinds.promotions.core.model import SCHEMAS
 from tidegate.kinds.promotions.rules import PromotionRules
 from tidegate.model.time import Instant
@@ -49,5 +50,4 @@ def record_offer(
 
 def _read(state: PromotionState, planned: PlannedPromotion) -> PromotionRead | None:
     """What was read that is not known; of versions that people requested a worker reads."""
-    requested = {} if state.read is None else state.read.requested
-    return read_fact(state, replace(planned.reading(), requested=requested))
+    return read_fact(state, replace(planned.reading(), requested=still_requested(state, {})))

@@ -1,6 +1,6 @@
 """Versions that people requested, from the request to its end."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from msgspec.structs import replace
 
@@ -11,6 +11,7 @@ from tidegate.kinds.promotions.core.journal.known import PromotionState, world_o
 from tidegate.kinds.promotions.core.world import (
     OfferState,
     PromotionWorld,
+    RequestedReading,
     RequestedVersion,
     VersionOffer,
 )
@@ -56,6 +57,16 @@ def settle_requests(state: PromotionState) -> None:
             state.requests[name] = replace(request, back=True, reached=True)
         else:
             del state.requests[name]
+
+
+def still_requested(
+    state: PromotionState, found: Mapping[str, RequestedReading]
+) -> dict[str, RequestedReading]:
+    """What is known of the versions that are requested: as it was read now, or else before."""
+    known = {} if state.read is None else state.read.requested
+    refs = dict.fromkeys(each.ref for each in state.requests.values())
+    every = {**known, **found}
+    return {ref: every[ref] for ref in refs if ref in every}
 
 
 def withdraw(state: PromotionState, _: Instant, fact: Withdrawn) -> None:

@@ -1,0 +1,20 @@
+"""A requested change that is withdrawn, as lines for people."""
+
+from collections.abc import Iterator
+
+from tidegate.app.change_requests import WithdrawalReport
+from tidegate.app.text.consequence_text import consequence_words
+from tidegate.explain.names import ranged
+
+
+def withdrawal_lines(report: WithdrawalReport) -> Iterator[str]:
+    """What is withdrawn, and what follows from that."""
+    wanted = report.request
+    about = f" for {ranged(wanted.targets, None)}" if wanted.targets else ""
+    yield f"{wanted.id}: {wanted.change}{about}, requested by {wanted.by}"
+    yield "; ".join(consequence_words(report.leads_to)) or "nothing starts by it at once"
+
+
+def withdrawn_line(report: WithdrawalReport) -> str:
+    """What was withdrawn."""
+    return f"withdrew {report.request.id} of {report.rollout}"
