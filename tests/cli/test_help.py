@@ -168,7 +168,7 @@ def offered(line: str) -> list[str]:
 
 def test_tab_completes_commands_topics_and_options() -> None:
     """At every level; former spellings are not offered."""
-    assert offered("w") == ["why", "when"]
+    assert offered("w") == ["why", "when", "withdraw"]
     assert offered("poli") == ["policies"]
     assert offered("upgrades pol") == ["policy"]
     assert offered("upgrades policy g") == ["get"]

@@ -45,7 +45,7 @@ class AnswerBody(RouteBody, frozen=True):
     groups: tuple[str, ...] = ()
     # Approval gates.
     gates: tuple[str, ...] = ()
-    # At a gate over upgrades: which version, if several wait.
+    # At a gate: which version, if several wait.
     version: str = ""
 
 

@@ -43,7 +43,7 @@ def _about(command: Any) -> Any:
         return command(request=asked, **rest)
 
     with_about = click.option(
-        "--version", default="", help="At a gate over upgrades: which version, if several wait."
+        "--version", default="", help="At a gate: which version, if several wait."
     )(with_about)
     with_about = click.option(
         "--gate", "gates", multiple=True, help="The approval gate; repeatable."
