@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from tests.engine.test_promotion_kind import Worker
 from tests.engine.test_promotion_rounds import NAME
 from tests.engine.test_promotion_rounds import Round as Site
-from tests.git_repos import git
+from tests.git_repos import clone, commit, git
 from tests.promoted import JENKINS, Source, make_source
 from tidegate.explain.view import PartitionView
 from tidegate.forge.port import MergeRequest, RequestState
@@ -250,3 +250,44 @@ def test_an_approval_is_for_the_version_that_was_requested(worker: Worker, sourc
     assert starts(by_bob)
     assert "user:ada" in rules.proposers(part.state, source.second)
     assert "user:ada" not in rules.proposers(part.state, source.newest)
+
+
+def test_what_has_an_open_merge_request_is_offered_in_that_one(
+    worker: Worker, source: Source
+) -> None:
+    """Withdrawn, an environment does not join the others: two requests would change its lines."""
+    ident = request(worker, source.second, "jenkins")
+    for _ in range(3):
+        worker.round()
+    [asked] = offers(worker, "jenkins")
+    assert len(worker.requests()) == 2
+    worker.ask(NAME, Withdrawn(ident=ident, reason="why"))
+    for _ in range(3):
+        worker.round()
+    assert len(worker.requests()) == 2
+    [again] = offers(worker, "jenkins")
+    assert again.number == asked.number
+    assert source.newest[:7] in again.description
+
+
+def test_an_environment_that_got_ahead_leaves_the_others_in_their_merge_request(
+    tmp_path: Path,
+) -> None:
+    """A newer version for those that are left goes into the request that is open."""
+    source = make_source(tmp_path / "own")
+    worker = Worker(Site(tmp_path / "site", source))
+    for _ in range(2):
+        worker.round()
+    [opened] = worker.requests()
+    newer = commit(clone(source.bare, tmp_path / "work"), {"z": "9"}, "newer")
+    git(tmp_path / "work", "push", "-q", "origin", "HEAD:main")
+    by_hand = written(worker, JENKINS).replace(source.first[:7], newer[:7])
+    commit(worker.site.clone, {JENKINS: by_hand}, "by hand")
+    git(worker.site.clone, "push", "-q", "origin", "HEAD:main")
+    for _ in range(3):
+        worker.round()
+    [request] = worker.requests()
+    assert request.number == opened.number
+    assert newer[:7] in request.description
+    states = worker.states()
+    assert (states["jenkins"], states["manager"]) == ("Done", "Updating")

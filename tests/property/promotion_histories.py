@@ -209,7 +209,7 @@ class History:
                 Offered(
                     environments=task.change.environments,
                     version=task.change.version,
-                    branch="-".join(task.change.environments),
+                    branch=task.change.branch or "-".join(task.change.environments),
                     commit="c",
                     number=1,
                     verdicts=verdicts,

@@ -77,6 +77,16 @@ def test_environments_of_an_open_offer_move_together(steps: list[Step]) -> None:
 
 
 @given(HISTORIES)
+def test_no_environment_is_in_two_open_merge_requests(steps: list[Step]) -> None:
+    """What has an open offer is offered on its branch, and on no other."""
+    for world, change in History().run(steps).offers:
+        for name in change.environments:
+            offer = world.offers.get(name)
+            is_open = offer is not None and offer.state is OfferState.OPEN
+            assert change.branch == (offer.branch if offer is not None and is_open else "")
+
+
+@given(HISTORIES)
 def test_nothing_is_offered_while_paused_or_aborted(steps: list[Step]) -> None:
     """`pause` and `abort` bind promotions too; what is requested after an abort may go out."""
     for world, change in History().run(steps).offers:

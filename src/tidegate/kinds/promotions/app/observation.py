@@ -49,7 +49,7 @@ from tidegate.kinds.promotions.files.versions import find_versions
 from tidegate.model.errors import StaleError, UserError
 from tidegate.model.time import SECOND, Duration, Instant
 from tidegate.propose.change import Upto
-from tidegate.propose.offer import OfferOptions, carry_out
+from tidegate.propose.offer import PREFIX, OfferOptions, carry_out
 
 # What was decided on an older reading is decided again after this long, on a newer one.
 RETRY_AFTER = Duration(60 * SECOND)
@@ -200,9 +200,14 @@ async def offer(
         why = f"no longer open for {', '.join(shut)}"
         return _refused(change, "gates", why, verdicts, Instant(now + RETRY_AFTER))
     try:
-        done = await carry_out(
-            planned.offer(reason, picture), ports.bundle, forge, OfferOptions(upto=Upto.OPEN)
-        )
+        offered = planned.offer(reason, picture)
+        options = OfferOptions(upto=Upto.OPEN)
+        # The merge request that is open is updated, whichever other environments it was for.
+        if change.branch.startswith(PREFIX):
+            offered = msgspec.structs.replace(offered, key=change.branch)
+        elif change.branch:  # a person named it
+            options = OfferOptions(upto=Upto.OPEN, branch=change.branch)
+        done = await carry_out(offered, ports.bundle, forge, options)
     except StaleError as error:
         return _refused(change, "forge", str(error), verdicts)
     if not done.commit:

@@ -4,8 +4,9 @@ A target is an environment. Every selected one has one option with the verdict o
 whose verdicts all pass move together, in one change of files and one merge request; an environment
 that goes earlier and moves in the same change counts as moved.
 
-Environments that share an open merge request move on together or not at all: a newer version for
-one of them alone would be a second merge request that changes the same lines.
+Environments that share an open merge request move on together or not at all, in that merge request:
+a newer version for one of them alone, or for one more beside them, would be a second one that
+changes the same lines.
 
 A person may request another version for some environments. It is decided by the same gates, and
 moves in a merge request of its own; the newest version is not offered to them meanwhile.
@@ -34,6 +35,15 @@ class VersionChange(msgspec.Struct, frozen=True, omit_defaults=True):
     environments: tuple[str, ...]
     # The request that it carries out; empty: it is the newest version, which no one requested.
     request: str = ""
+    # The branch of the open offer that it updates; empty: it is offered on a branch of its own.
+    branch: str = ""
+
+
+class _ChangeGroup(msgspec.Struct, frozen=True):
+    """What environments have in common that move in one change."""
+
+    request: str
+    branch: str
 
 
 class PromotionDecision(Plan, frozen=True, kw_only=True):
@@ -71,13 +81,13 @@ class _Round:
             now,
         )
         self._options: list[Option] = []
-        # Environments that move, by the request that has them moved.
-        self._moved: dict[str, str] = {}
+        # Environments that move, with what those have in common that move in one change.
+        self._moved: dict[str, _ChangeGroup] = {}
         for at, environment in enumerate(self._targets):
             name = environment.name
             said = self._verdicts(environment, together)
             if all_pass(said):
-                self._moved[name] = self._request(name)
+                self._moved[name] = self._group(name)
                 self._brakes.take(name)
             self._options.append(Option(at, self._change(name), said))
 
@@ -89,18 +99,22 @@ class _Round:
         seen = world.of(name)
         if seen is None:
             return tuple(unread(world, world.requests[name]))
-        asked = self._request(name)
-        moved = frozenset(each for each, request in self._moved.items() if request == asked)
+        mine = self._group(name)
+        moved = frozenset(each for each, group in self._moved.items() if group == mine)
         return (
             *verdicts(seen, environment, moved, self._now),
             *_waits_with(world, together, name),
             *self._brakes.verdicts(name, seen.version, world.requests.get(name)),
         )
 
-    def _request(self, name: str) -> str:
-        """The request for an environment; empty: there is none."""
-        found = self._world.requests.get(name)
-        return "" if found is None else found.ident
+    def _group(self, name: str) -> _ChangeGroup:
+        """What has an environment moved, and the open offer that the change of it updates."""
+        request, offer = self._world.requests.get(name), self._world.offers.get(name)
+        is_open = offer is not None and offer.state is OfferState.OPEN
+        return _ChangeGroup(
+            request="" if request is None else request.ident,
+            branch=offer.branch if offer is not None and is_open else "",
+        )
 
     def _change(self, name: str) -> Change:
         return Change(ChangeKind.APPLY, self._world.wanted(name))
@@ -124,13 +138,13 @@ class _Round:
         return offers.get(other) == offers[name] and not (seen is not None and seen.has(other))
 
     def _changes(self) -> tuple[VersionChange, ...]:
-        """What moves, by request, in the order of environments."""
-        found: dict[str, list[str]] = {}
-        for name, request in self._moved.items():
-            found.setdefault(request, []).append(name)
+        """What moves, change by change, in the order of environments."""
+        found: dict[_ChangeGroup, list[str]] = {}
+        for name, group in self._moved.items():
+            found.setdefault(group, []).append(name)
         return tuple(
-            VersionChange(self._world.wanted(names[0]), tuple(names), request)
-            for request, names in found.items()
+            VersionChange(self._world.wanted(names[0]), tuple(names), group.request, group.branch)
+            for group, names in found.items()
         )
 
     def decision(self) -> PromotionDecision:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from tidegate.journal.chain import JournalEntry
 from tidegate.journal.facts import Folded
 from tidegate.journal.replay import DecisionDifference, Replayed
-from tidegate.kinds.promotions.core.decide import decide
+from tidegate.kinds.promotions.core.decide import VersionChange, decide
 from tidegate.kinds.promotions.core.journal.facts import EnvironmentVerdicts, PromotionDecided
 from tidegate.kinds.promotions.core.journal.known import PromotionState, world_of
 from tidegate.kinds.promotions.core.journal.record import digest, stands_of
@@ -36,7 +36,8 @@ def _again(
     decision = decide(world, fact.now)
     stands = stands_of(world, decision)
     changes = decision.changes
-    same = changes == tuple(task.change for task in fact.tasks)
+    # Earlier decisions did not name the branch of the offer that they updated.
+    same = [_what(each) for each in changes] == [_what(task.change) for task in fact.tasks]
     if same and digest(stands, fact.tasks) == fact.digest:
         return stands, None
     then = state.stands | {each.target: each for each in fact.changed}
@@ -47,6 +48,10 @@ def _again(
     offered = tuple(task.target for task in fact.tasks)
     now = tuple(",".join(each.environments) for each in changes)
     return stands, DecisionDifference("the promotion", offered or ("nothing",), now or ("nothing",))
+
+
+def _what(change: VersionChange) -> tuple[str, tuple[str, ...], str]:
+    return change.version, change.environments, change.request
 
 
 def _lines(stand: EnvironmentVerdicts | None) -> tuple[str, ...]:
