@@ -9,6 +9,7 @@ from tests.api.stage import PARTITION, Client, Service
 from tests.patience import ended
 from tidegate.access.roles import Role
 from tidegate.access.tokens import hash_of
+from tidegate.api.change_requests import REQUEST_ACTS
 from tidegate.api.route_table import ACTS
 from tidegate.journal.facts import Asked, Requested
 from tidegate.kinds.promotions.api.acts import PROMOTION_ACTS
@@ -164,8 +165,9 @@ def test_a_dry_run_records_nothing_and_names_the_plan(service: Service) -> None:
     client.post("/expedite/known", EXPEDITE, if_match="*")
     taken(service)
     before = entries(service)
+    elsewhere = (*PROMOTION_ACTS, *REQUEST_ACTS)  # `test_pipeline_reports`, `test_version_requests`
     for route in ACTS:
-        if route in PROMOTION_ACTS:  # of a pipeline: `test_pipeline_reports.py`
+        if route in elsewhere:
             continue
         name = PARTITION
         body: dict[str, object] = {"reason": "to see"}

@@ -169,6 +169,26 @@ def test_an_issuer_that_is_down_lets_no_one_new_in(logins: Logins) -> None:
         assert logins.small.url in answer.json["detail"]
 
 
+def test_a_stranger_is_not_told_where_the_journal_is(
+    logins: Logins, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The log says why no login is known; an answer without a login names no server."""
+    told: list[str] = []
+    monkeypatch.setattr(
+        logins.service.api, "_refused", lambda _method, _path, _status, why: told.append(why)
+    )
+
+    async def away(*_: object) -> None:
+        raise OutsideError("db.internal:5432: connection refused")
+
+    monkeypatch.setattr(logins.service.login, "_turn", away)
+    answer = logins.client("tidegate_any").get("/status")
+    assert answer.status == 503
+    assert "db.internal" not in answer.text
+    assert "the journal does not answer" in answer.json["detail"]
+    assert told == ["db.internal:5432: connection refused"]
+
+
 def test_a_browser_logs_in_and_out(logins: Logins) -> None:
     """The cookie is for this service alone; the journal has who logged in, and not the cookie."""
     client = logins.client()

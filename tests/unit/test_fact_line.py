@@ -26,6 +26,7 @@ from tidegate.journal.facts import (
     TaskOutcome,
     Told,
     Verb,
+    Withdrawn,
 )
 from tidegate.journal.selection import EntryFilter, matches
 from tidegate.kind_table import fact_tags
@@ -55,6 +56,7 @@ from tidegate.kinds.promotions.core.journal.facts import (
     PromotionRefused,
     PromotionTask,
     Verified,
+    VersionRequested,
 )
 from tidegate.kinds.promotions.core.model import CommitForm, WrittenVersion
 from tidegate.kinds.promotions.core.requests.model import SeenRequest
@@ -113,10 +115,12 @@ PROMOTED = PromotionDecided(
 PROMOTIONS = {"promotionRead", "promotionDecided", "offered", "mergeRequestSeen"} | {
     "verified",
     "promotionRefused",
+    "versionRequested",
 }
 PIPELINES = {"pipelineRead", "deploymentsSeen", "runsSeen", "slosSeen", "evidenceReported"}
 PIPELINES |= {"quarantineLifted", "bisectConfirmed", "requestsSeen"}
 OF_CALLERS = {"requested", "tokenCreated", "tokenRevoked", "sessionStarted", "sessionEnded"}
+OF_CALLERS |= {"withdrawn"}
 REPORTS = tuple(Target(name, Status.Succeeded) for name in "abcde")
 
 STEP = UpgradeStep(kind=ChangeKind.APPLY, revision="4.16.4", doing=StepKind.UPGRADE)
@@ -186,6 +190,13 @@ LINES: list[tuple[Fact, str]] = [
     ),
     (TokenRevoked(name="ci", reason="leaked"), "token ci revoked: leaked"),
     (Told(keys=("b",), retired=("a",)), "notified: b; may notify again: a"),
+    (Withdrawn(ident="r1", reason="fixed"), "request r1 withdrawn: fixed"),
+    (
+        VersionRequested(
+            ident="r1", ref="v2", environments=("prod",), backward=True, reason="inc-42"
+        ),
+        "requested v2 for prod, even if it is older (r1): inc-42",
+    ),
     (Surveyed(), "no change"),
     (
         Surveyed(
@@ -381,7 +392,7 @@ def test_a_reading_says_of_a_target_what_it_reported() -> None:
          | PROMOTIONS | PIPELINES | OF_CALLERS),
         (EntryFilter(target="it/a"), {"objectsSeen"}),
         (EntryFilter(target="stage"), {"deploymentsSeen", "runsSeen", "bisectConfirmed"}),
-        (EntryFilter(target="jenkins"), PROMOTIONS - {"mergeRequestSeen"}),
+        (EntryFilter(target="jenkins"), PROMOTIONS - {"mergeRequestSeen", "versionRequested"}),
         (EntryFilter(target="a"), {"declared", "observed", "decided", "acted"}),
         (EntryFilter(target="c"), {"declared", "observed", "decided", "surveyed", "planned"}),
         (EntryFilter(target="d-uuid"), {"surveyed", "planned"}),

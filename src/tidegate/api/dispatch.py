@@ -242,7 +242,10 @@ class Api:
     def _problem(self, request: Request, error: TidegateError) -> Response:
         document = problem_of(error)
         if self._refused is not None:
-            self._refused(request.method, request.url.path, document.status, document.detail)
+            # What a stranger is not told is in the log.
+            cause = error.__cause__ if isinstance(error, RequestError) else None
+            why = document.detail if cause is None else str(cause)
+            self._refused(request.method, request.url.path, document.status, why)
         headers = error.headers if isinstance(error, RequestError) else {}
         return problem_answer(document, headers)
 

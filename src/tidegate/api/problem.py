@@ -105,6 +105,12 @@ def unknown_caller(detail: str) -> RequestError:
     return RequestError(401, "login", "A login is needed", detail, headers)
 
 
+def unread_journal() -> RequestError:
+    """A request of a caller that cannot be known: the cause is for the log alone."""
+    detail = "the journal does not answer, so no login is known; the log of the service says why"
+    return RequestError(503, "outside", "Another system failed or did not answer", detail)
+
+
 def forbidden(detail: str) -> RequestError:
     """A request of a caller without the right."""
     return RequestError(403, "forbidden", "The caller may not do this", detail)

@@ -19,9 +19,10 @@ from tidegate.access.roles import Caller, grants_of
 from tidegate.access.sessions import SessionStarted
 from tidegate.access.tokens import PREFIX, hash_of
 from tidegate.api.login.rates import CallerRates
-from tidegate.api.problem import forbidden, unknown_caller
+from tidegate.api.problem import forbidden, unknown_caller, unread_journal
 from tidegate.kubernetes.review_port import TokenReviews
 from tidegate.machine.clock import Clock
+from tidegate.model.errors import OutsideError
 from tidegate.model.time import SECOND, Instant
 from tidegate.oidc.identity import LoginRefusedError
 from tidegate.oidc.token import TOKEN_BYTES_MAX, claimed
@@ -119,9 +120,16 @@ class Login:
         except LoginRefusedError as error:
             raise unknown_caller(str(error)) from None
 
+    async def _read(self, work: Callable[..., Any], *args: Any) -> Any:
+        """What the journal says of a login; who is not known yet is not told where it is."""
+        try:
+            return await self._turn(work, *args)
+        except OutsideError as error:
+            raise unread_journal() from error
+
     async def by_token(self, token: str) -> Caller:
         """The caller of a token of ours; RequestError 401 if it does not work."""
-        found = await self._turn(self.book.by_token, token, self._clock.now())
+        found = await self._read(self.book.by_token, token, self._clock.now())
         if found is None:
             raise unknown_caller("the token is unknown, expired or revoked")
         return self._granted(found)
@@ -133,7 +141,7 @@ class Login:
 
     async def session(self, cookie: str) -> SessionStarted | None:
         """The session of a cookie; None: there is none, or it is over."""
-        found: SessionStarted | None = await self._turn(
+        found: SessionStarted | None = await self._read(
             self.book.by_session, cookie, self._clock.now()
         )
         return found
@@ -155,7 +163,7 @@ class Login:
     async def _by_token_session(self, session: SessionStarted) -> Caller:
         """The caller of a token that a browser logged in with; it must still work."""
         now = self._clock.now()
-        found = await self._turn(self.book.by_token_hash, session.token, now)
+        found = await self._read(self.book.by_token_hash, session.token, now)
         if found is None:
             raise unknown_caller("the token of this session is expired or revoked: log in again")
         via = f"{found.via}, session {session.hash[:12]}"
@@ -178,7 +186,7 @@ class Login:
         issued_by = claimed(token, "iss")
         if not issued_by or len(token) > TOKEN_BYTES_MAX:
             raise LoginRefusedError("this is no token of Tidegate")
-        await self._turn(_nothing)
+        await self._read(_nothing)
         if self.issuer is not None and issued_by == self.issuer.settings.issuer:
             return person(await self.issuer.identity(token), self.policy)
         if self._reviews is None:
