@@ -115,6 +115,41 @@ def test_a_plan_that_moved_is_not_acted_on(service: Service) -> None:
     assert client.post(APPROVE, STAGE, if_match='"unknown"').status == 412
 
 
+@pytest.mark.parametrize("query", ["dryRun=true&dryRun=false", "dryRun=false&dryRun=true"])
+def test_a_dry_run_that_is_asked_for_twice_is_refused(service: Service, query: str) -> None:
+    """Either could be meant, and one of them writes."""
+    before = entries(service)
+    answer = service.client().post(f"/hold/inc-42?{query}", HOLD)
+    assert (answer.status, answer.json["detail"]) == (400, "dryRun: is given twice")
+    assert entries(service) == before + 1  # the token of the client
+
+
+def test_a_plan_is_known_in_a_list_and_through_a_proxy_that_compresses(service: Service) -> None:
+    """Such a proxy makes every tag a weak one; several are read as one list."""
+    client = service.client()
+    tag = client.get(f"/why/{PARTITION}").tag
+    for named in (f'"a", {tag}', f"W/{tag}", f'W/"a",W/{tag}'):
+        read = client.get(f"/why/{PARTITION}", {"if-none-match": named})
+        assert (read.status, read.text) == (304, ""), named
+        assert client.post(f"/abort/{PARTITION}?dryRun=true", {"reason": "x"}).tag == tag
+        done = client.post(f"/retry/{PARTITION}", {"reason": "x"}, if_match=named)
+        assert done.status in (200, 422), (named, done.text)
+    assert client.post(APPROVE, STAGE, if_match='"a", W/"b"').status == 412
+
+
+def test_a_body_in_a_packing_is_refused(service: Service) -> None:
+    """With what to send, and not as JSON that is none."""
+    answer = service.client().post("/hold/inc-42", HOLD, content_encoding="gzip")
+    assert (answer.status, '"gzip"' in answer.json["detail"]) == (415, True)
+
+
+def test_a_field_within_a_body_has_its_place(service: Service) -> None:
+    """A misspelt one, too."""
+    body = {"reason": "x", "scope": {"everythin": True}}
+    answer = service.client().post("/hold/inc-42", body)
+    assert (answer.status, answer.json["problems"][0]["path"]) == (400, "scope.everythin")
+
+
 DEV = {"reason": "x", "scope": {"targets": ["dev-1", "dev-2"]}}
 
 

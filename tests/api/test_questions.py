@@ -61,7 +61,14 @@ LONG = "9" * 5000
         ("/why/simulated/rolout", 404, 'did you mean "simulated/rollout"?'),
         (f"/why/{PARTITION}?target=prod-11", 404, "did you mean"),
         ("/targets?limit=0", 400, "limit"),
-        ("/targets?limit=x", 400, "limit"),
+        ("/targets?limit=x", 400, 'limit: "x"'),
+        ("/status/", 404, "there is /status"),
+        ("/why", 404, "there is /why/NAME"),
+        ("/rollouts?watch=no", 400, "neither true nor false"),
+        ("/rollouts?watch&watch", 400, "twice"),
+        ("/targets?watch&fieldSelector=state=Failed", 400, "fieldSelector"),
+        ("/changes?kind=upgrades", 400, "kind"),
+        (f"/watch/{PARTITION}?fact=asked", 400, "fact"),
         ("/targets?lim=1", 400, 'did you mean "limit"?'),
         ("/can-i", 400, "verb: is missing"),
         ("/targets?limit=1&limit=2", 400, "twice"),
@@ -82,6 +89,19 @@ def test_what_cannot_be_answered_says_why(
     assert (answer.status, answer.headers["content-type"]) == (status, "application/problem+json")
     assert answer.json["status"] == status
     assert said in answer.json["detail"], answer.text
+
+
+@pytest.mark.parametrize("path", ["/changes", f"/watch/{PARTITION}", "/status"])
+def test_a_route_says_how_it_is_asked(service: Service, path: str) -> None:
+    """A stream, too."""
+    answer = service.client().post(path, {"reason": "x"})
+    assert (answer.status, answer.headers["allow"]) == (405, "GET")
+
+
+def test_a_question_that_is_not_to_be_watched_is_answered(service: Service) -> None:
+    """As clients of Kubernetes write it."""
+    for word in ("false", "0"):
+        assert service.client().get(f"/rollouts?watch={word}&limit=5").json["kind"] == "RolloutList"
 
 
 @pytest.mark.parametrize("path", ["/changed", "/journal", f"/journal/{PARTITION}"])

@@ -195,3 +195,22 @@ def test_soak_is_published_by_organisation() -> None:
             await use(client)
 
     asyncio.run(play())
+
+
+@pytest.mark.parametrize(
+    "method, path, status",
+    [("GET", "/nope", 404), ("GET", "/soak/%0a", 404), ("PUT", "/version", 405)],
+)
+def test_what_no_route_answers_is_refused_as_everything_else(
+    method: str, path: str, status: int
+) -> None:
+    """RFC 9457; of a method with those that there are."""
+
+    async def look() -> None:
+        async with serving(Answers()) as client, client.request(method, path) as answer:
+            assert (answer.status, answer.content_type) == (status, "application/problem+json")
+            said = await answer.json()
+            assert said["status"] == status
+            assert ("GET" in said["detail"]) == ("Allow" in answer.headers) == (status == 405)
+
+    asyncio.run(look())

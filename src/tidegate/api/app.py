@@ -10,12 +10,15 @@ from time import perf_counter
 
 import msgspec
 from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
+
+from tidegate.api.problem import MEDIA_TYPE, RequestError, problem_of
 
 METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 # Shorter answers are not worth compressing.
@@ -82,7 +85,8 @@ def make_app(
     around = [Middleware(GZipMiddleware, minimum_size=GZIP_FROM_BYTES, compresslevel=GZIP_LEVEL)]
     if timed is not None:
         around.insert(0, Middleware(RequestTimes, timed=timed))
-    return Starlette(routes=[*ours, *routes], middleware=around)
+    refused = {HTTPException: _refused}
+    return Starlette(routes=[*ours, *routes], middleware=around, exception_handlers=refused)
 
 
 class RequestTimes:
@@ -98,6 +102,20 @@ class RequestTimes:
         await self._app(scope, receive, send)
         if scope["type"] == "http":
             self._timed(scope["method"], scope["path"], perf_counter() - began)
+
+
+def _refused(request: Request, error: Exception) -> Response:
+    """What no route answers, in the form of every other error."""
+    assert isinstance(error, HTTPException)
+    headers = {"Cache-Control": "no-store", **(error.headers or {})}
+    what, path = "no route", request.url.path
+    name, title, there = "no-route", "No such route", "/openapi.json lists those of the API"
+    if error.status_code == 405:
+        name, title, what = "method", "No such method", f"{request.method}"
+        there = f"write {' or '.join(headers.get('Allow', 'another').split(', '))}"
+    problem = problem_of(RequestError(error.status_code, name, title, f"{what} {path}; {there}"))
+    body = msgspec.json.encode(problem) + b"\n"
+    return Response(body, problem.status, headers=headers, media_type=MEDIA_TYPE)
 
 
 def _checked(word: str, wrong: str, found: Sequence[str]) -> Response:

@@ -1,7 +1,6 @@
 """From a request to a typed function and back: login, limits, decoding, headers, errors."""
 
 import asyncio
-import re
 from collections.abc import Awaitable, Callable, Sequence
 from functools import cached_property
 from typing import Any, get_origin
@@ -24,6 +23,7 @@ from tidegate.api.problem import (
     RequestError,
     bad_request,
     forbidden,
+    malformed,
     problem_of,
 )
 from tidegate.api.recorder import RecordedAnswer, Recorder, SeenPlans, encoded, seen_by
@@ -44,7 +44,7 @@ from tidegate.app.past.journals import past_moment
 from tidegate.journal.chain import JournalEntry
 from tidegate.model.errors import TidegateError
 from tidegate.model.json_text import decode_json
-from tidegate.model.problem import nearest, nearest_or_all
+from tidegate.model.problem import nearest
 
 BODY_MAX = 1 << 20
 KEY_MAX = 200
@@ -112,10 +112,10 @@ class Api:
         return Response(text, media_type=_JSON)
 
     async def _unknown(self, request: Request) -> Response:
-        every: list[Addressed] = [*self._questions, *self._acts]
+        every: list[Addressed] = [*self._questions, *self._acts, *_STREAMS]
         path = request.url.path.removeprefix(BASE)
         asked = Addressed(path)
-        has_name = "/" in path.strip("/")
+        has_name = "/" in path.removeprefix("/")
         same = [each for each in every if each.stem == asked.stem and each.named == has_name]
         if same:
             allowed = sorted({"POST" if isinstance(each, ActRoute) else "GET" for each in same})
@@ -123,18 +123,21 @@ class Api:
             headers = {"Allow": ", ".join(allowed)}
             error = RequestError(405, "method", "No such method", detail, headers)
             return self._problem(request, error)
-        hint = nearest(asked.stem, [each.stem for each in every]) or "/openapi.json lists all"
+        near = sorted({each.path for each in every if each.stem == asked.stem})
+        there = " and ".join(near).replace("{name}", "NAME")
+        hint = f"there is {there}" if near else nearest(asked.stem, [each.stem for each in every])
+        hint = hint or "/openapi.json lists all"
         detail = f"no route {request.url.path}; {hint}"
         return self._problem(request, RequestError(404, "no-route", "No such route", detail))
 
     def _asking(self, question: QuestionRoute) -> Callable[[Request], Any]:
         async def answer(request: Request) -> Response | EventStream:
-            if question.verb in _WATCHED and "watch" in request.query_params:
-                named = "name" in request.path_params
-                return await (self._watching if named else self._changing)(request)
             try:
+                if question.verb in _WATCHED and _wants_stream(request):
+                    named = "name" in request.path_params
+                    return await (self._watching if named else self._changing)(request)
                 caller = await self._allowed(request, question.right, "read")
-                query = _query(request, question.query)
+                query = _query(request, question.query, question.verb in _WATCHED)
                 name = request.path_params.get("name", "")
                 turn = asyncio.to_thread if _is_long(question, query) else self._live.turn_seen
                 found = await turn(self._answered, request, question, caller, name, query)
@@ -166,7 +169,7 @@ class Api:
         headers = {"Cache-Control": "no-store"}
         if tag:
             headers["ETag"] = f'"{tag}"'
-            if request.headers.get("if-none-match", "").strip() == headers["ETag"]:
+            if tag in named_tags(request, "if-none-match"):
                 return Response(status_code=304, headers=headers)
         if made.after:
             rest = [each for each in request.query_params.multi_items() if each[0] != "continue"]
@@ -177,6 +180,7 @@ class Api:
     async def _watching(self, request: Request) -> Response | EventStream:
         try:
             caller = await self._allowed(request, Right.VIEW, "read")
+            _check_stream(request)
             name = request.path_params["name"]
             found = await self._live.turn_seen(
                 self._live.ask, lambda journals: seen_by(caller, journals).find(name).partition
@@ -194,6 +198,7 @@ class Api:
     async def _changing(self, request: Request) -> Response | EventStream:
         try:
             caller = await self._allowed(request, Right.VIEW, "read")
+            _check_stream(request)
 
             def exists(name: str) -> bool:
                 return self._live.ask(lambda journals: name in seen_by(caller, journals).names())
@@ -229,7 +234,7 @@ class Api:
                         self._recorder.dry_run, route, caller, name, body
                     )
                 else:
-                    match = request.headers.get("if-match", "")
+                    match = named_tags(request, "if-match")
                     done = await self._recorder.record(
                         route, caller, name, body, match=match, key=key
                     )
@@ -270,12 +275,20 @@ def _is_long(question: QuestionRoute, query: RouteQuery) -> bool:
 
 # Questions that are watched with ?watch: one rollout as /watch/NAME has it, all as /changes has.
 _WATCHED = frozenset(("status", "rollouts", "why", "targets", "cells", "journal"))
+_STREAMS = (Addressed("/watch/{name}"), Addressed("/changes"))
 _EVERY = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
 
 
 def _path(path: str) -> str:
     """Names of partitions have slashes."""
     return BASE + path.replace("{name}", "{name:path}")
+
+
+def named_tags(request: Request, header: str) -> tuple[str, ...]:
+    """The plans that a request names; proxies that compress make our tags weak ones: W/"…"."""
+    every = ",".join(request.headers.getlist(header)).split(",")
+    named = (each.strip().removeprefix("W/").strip('"') for each in every)
+    return tuple(each for each in named if each)
 
 
 def _written(done: RecordedAnswer) -> Response:
@@ -287,20 +300,45 @@ def _written(done: RecordedAnswer) -> Response:
     return Response(done.body, headers=headers, media_type=_JSON)
 
 
+def _wants_stream(request: Request) -> bool:
+    """Whether a question is to be watched: `watch` alone, watch=true or watch=1."""
+    words = request.query_params.getlist("watch") or ["false"]
+    if len(words) > 1:
+        raise bad_request("is given twice", "watch")
+    if words[0] not in _STREAM_WORDS:
+        raise bad_request(f'"{words[0]}" is neither true nor false', "watch")
+    return _STREAM_WORDS[words[0]]
+
+
+_STREAM_WORDS = {"": True, "true": True, "1": True, "false": False, "0": False}
+
+
+def _check_stream(request: Request) -> None:
+    """RequestError 400 for a parameter that a stream would not keep to: it has every change."""
+    for name in request.query_params:
+        if name != "watch":
+            raise bad_request("a stream takes no parameters: it has every change", name)
+
+
 def _dry_run(request: Request) -> bool:
     unknown = sorted(set(request.query_params) - {"dryRun"})
     if unknown:
         raise bad_request("no such parameter; there is dryRun", unknown[0])
-    word = request.query_params.get("dryRun", "false")
-    if word not in ("true", "false"):
-        raise bad_request(f'"{word}" is neither true nor false', "dryRun")
-    return word == "true"
+    # Of two that differ either could be meant, and one of them writes.
+    words = request.query_params.getlist("dryRun") or ["false"]
+    if len(words) > 1:
+        raise bad_request("is given twice", "dryRun")
+    if words[0] not in ("true", "false"):
+        raise bad_request(f'"{words[0]}" is neither true nor false', "dryRun")
+    return words[0] == "true"
 
 
-def _query(request: Request, query: type[Any]) -> Any:
+def _query(request: Request, query: type[Any], watched: bool) -> Any:
     several = {each.encode_name for each in msgspec.structs.fields(query) if _is_list(each.type)}
     given: dict[str, Any] = {}
     for name in request.query_params:
+        if watched and name == "watch":
+            continue
         values = request.query_params.getlist(name)
         if name in several:
             given[name] = values
@@ -311,7 +349,7 @@ def _query(request: Request, query: type[Any]) -> Any:
     try:
         return msgspec.convert(given, query, strict=False)
     except msgspec.ValidationError as error:
-        raise _malformed(error, query) from None
+        raise malformed(error, query, given) from None
 
 
 def _is_list(kind: object) -> bool:
@@ -323,6 +361,10 @@ async def _body(request: Request, kind: type[Any]) -> Any:
     if sent != _JSON:
         detail = f'Content-Type is "{sent}"; send {_JSON}'
         raise RequestError(415, "media-type", "Not JSON", detail)
+    packed = request.headers.get("content-encoding", "identity").strip().lower()
+    if packed != "identity":
+        detail = f'Content-Encoding is "{packed}"; send the body as it is'
+        raise RequestError(415, "media-type", "Not as it is", detail)
     raw = bytearray()
     try:
         async for chunk in request.stream():
@@ -335,26 +377,6 @@ async def _body(request: Request, kind: type[Any]) -> Any:
     try:
         return decode_json(bytes(raw), kind)
     except msgspec.ValidationError as error:
-        raise _malformed(error, kind) from None
+        raise malformed(error, kind) from None
     except msgspec.DecodeError as error:
         raise bad_request(f"the body is no JSON: {error}") from None
-
-
-def _malformed(error: msgspec.ValidationError, kind: type[Any]) -> RequestError:
-    """A field that is missing, unknown or of another type: msgspec says which."""
-    text, _, where = str(error).partition(" - at `$")
-    place = where.rstrip("`").lstrip(".")
-    if place == "reason" and "regex" in text:
-        return bad_request("is empty; write why: the journal keeps it", place)
-    if missing := _MISSING.fullmatch(text):
-        field = f"{place}.{missing[1]}" if place else missing[1]
-        return bad_request("is missing", field)
-    if unknown := _UNKNOWN.fullmatch(text):
-        names = [each.encode_name for each in msgspec.structs.fields(kind)]
-        hint = "" if place else nearest_or_all(unknown[1], names, "none")
-        return bad_request(f"no such field{'; ' if hint else ''}{hint}", unknown[1])
-    return bad_request(text, place)
-
-
-_MISSING = re.compile(r"Object missing required field `(.*)`")
-_UNKNOWN = re.compile(r"Object contains unknown field `(.*)`")

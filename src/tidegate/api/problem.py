@@ -1,6 +1,8 @@
 """Errors as RFC 9457 has them, with the same text as on the command line."""
 
+import re
 from collections.abc import Mapping
+from typing import Any
 
 import msgspec
 
@@ -13,6 +15,7 @@ from tidegate.model.errors import (
     TidegateError,
     UserError,
 )
+from tidegate.model.problem import nearest_or_all, shown
 
 MEDIA_TYPE = "application/problem+json"
 _URN = "urn:tidegate:problem:"
@@ -97,6 +100,36 @@ def bad_request(detail: str, path: str = "") -> RequestError:
     items = (ProblemItem(path=path, message=detail),) if path else ()
     text = f"{path}: {detail}" if path else detail
     return RequestError(400, "malformed", "The request cannot be read", text, problems=items)
+
+
+def malformed(
+    error: msgspec.ValidationError, kind: type[Any], given: Mapping[str, object] | None = None
+) -> RequestError:
+    """A field that is missing, unknown or of another type: msgspec says which.
+
+    `given`: the parameters of a question, each as it was written.
+    """
+    text, _, where = str(error).partition(" - at `$")
+    place = where.rstrip("`").lstrip(".")
+    if place == "reason" and "regex" in text:
+        return bad_request("is empty; write why: the journal keeps it", place)
+    if missing := _MISSING.fullmatch(text):
+        return bad_request("is missing", _within(place, missing[1]))
+    if unknown := _UNKNOWN.fullmatch(text):
+        names = [] if place else [each.encode_name for each in msgspec.structs.fields(kind)]
+        hint = "" if place else nearest_or_all(unknown[1], names, "none")
+        return bad_request(f"no such field{'; ' if hint else ''}{hint}", _within(place, unknown[1]))
+    said = (given or {}).get(place)
+    value = "" if said is None else f"{shown(said)}: "
+    return bad_request(value + text, place)
+
+
+def _within(place: str, field: str) -> str:
+    return f"{place}.{field}" if place else field
+
+
+_MISSING = re.compile(r"Object missing required field `(.*)`")
+_UNKNOWN = re.compile(r"Object contains unknown field `(.*)`")
 
 
 def unknown_caller(detail: str) -> RequestError:

@@ -60,8 +60,8 @@ class _AskedAct(msgspec.Struct, frozen=True):
     caller: Caller
     name: str
     body: RouteBody
-    # The plan that it names; empty: none.
-    match: str = ""
+    # The plans that it names; none: it names no plan.
+    match: tuple[str, ...] = ()
     # Under which it is carried out once; empty: every time.
     key: str = ""
 
@@ -131,7 +131,14 @@ class Recorder:
             return RecordedAnswer(encoded(prepared.reach), self._seen.keep(prepared.rows))
 
     async def record(
-        self, route: ActRoute, caller: Caller, name: str, body: RouteBody, *, match: str, key: str
+        self,
+        route: ActRoute,
+        caller: Caller,
+        name: str,
+        body: RouteBody,
+        *,
+        match: tuple[str, ...],
+        key: str,
     ) -> RecordedAnswer:
         """Carry an act out; RequestError 412 if the plan it names is no more."""
         asked = _AskedAct(route, caller, name, body, match, key)
@@ -209,15 +216,16 @@ class Recorder:
                 raise under_four_eyes(why)
         return prepared
 
-    def _check(self, route: ActRoute, match: str, tag: str, prepared: PreparedAct) -> None:
+    def _check(
+        self, route: ActRoute, match: tuple[str, ...], tag: str, prepared: PreparedAct
+    ) -> None:
         if not match:
             if prepared.frees or not route.stops:
                 raise plan_needed(tag)
             return
-        wanted = [each.strip().strip('"') for each in match.removeprefix("W/").split(",")]
-        if match.strip() == ANY or tag in wanted:
+        if ANY in match or tag in match:
             return
-        known = (self._seen.find(each) for each in wanted)
+        known = (self._seen.find(each) for each in match)
         # One without rows is known, too: nothing followed from it.
         before = next((rows for rows in known if rows is not None), None)
         moved = None if before is None else difference(before, prepared.rows)

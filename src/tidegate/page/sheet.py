@@ -207,7 +207,7 @@ class Sheets:
                 name,
                 body,
                 # A stop is not to fail because the fleet moves.
-                match="" if self._acts[verb].stops else one(sent, "tag") or "none",
+                match=() if self._acts[verb].stops else (one(sent, "tag") or "none",),
                 key=one(sent, "key"),
             )
         except RequestError as problem:
