@@ -206,6 +206,43 @@ def test_a_hold_reaches_no_further_than_its_caller(service: Service) -> None:
         assert answer.status == 403, scope
 
 
+def test_a_brake_on_hidden_targets_is_answered_as_none(service: Service) -> None:
+    """Neither its reason nor its actor is said, and it is not offered for a misspelt one."""
+    every = service.client()
+    for name, target in (("theirs", "dev-1"), ("mine", "prod-1")):
+        body = {"reason": f"secret of {name}", "scope": {"targets": [target]}}
+        assert every.post(f"/hold/{name}", body).status == 200
+    mine = service.client(Role.OPERATOR, environments=("prod",))
+    for verb, name, more in (
+        ("lift-hold", "theirs", {}),
+        ("lift-hold", "their", {}),
+        ("lift-hold", "mine", {"also": ["theirs"]}),
+        ("hold", "theirs", {"scope": {"targets": ["prod-1"]}}),
+        ("hold", "theirs", {"scope": {"targets": ["prod-1"]}, "replace": True}),
+        ("exempt", "theirs", {"scope": {"targets": ["prod-1"]}, "until": "2h"}),
+        ("free", "theirs", {}),
+    ):
+        answer = mine.post(f"/{verb}/{name}?dryRun=true", {"reason": "x", **more})
+        assert answer.status == (422 if verb == "hold" else 404), answer.text
+        assert "secret" not in answer.text
+        assert "admin" not in answer.text
+        if name != "theirs" and "also" not in more:
+            assert "theirs" not in answer.text
+    known = mine.post("/hold/mine?dryRun=true", {"reason": "x", "scope": {"targets": ["prod-1"]}})
+    assert "secret of mine" in known.json["detail"]
+
+
+def test_a_hidden_target_is_held_no_more_than_one_that_is_not_there(service: Service) -> None:
+    """In the same words: they would say which names there are."""
+    mine = service.client(Role.OPERATOR, environments=("prod",))
+    said = [
+        mine.post("/hold/x?dryRun=true", {"reason": "x", "scope": {"targets": [name]}}).json
+        for name in ("dev-1", "nowhere")
+    ]
+    assert said[0] == said[1]
+    assert said[0]["status"] == 403
+
+
 def test_a_revoked_or_expired_token_is_refused(service: Service) -> None:
     """At once, without a restart."""
     from tidegate.app.access.tokens import revoke_token

@@ -1,6 +1,6 @@
 """The acts that every kind takes, by path: each is prepared, which says what it reaches."""
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection
 
 from msgspec import field
 from msgspec.structs import replace
@@ -20,7 +20,7 @@ from tidegate.app.brakes.change import (
     lift_facts,
     lift_report,
 )
-from tidegate.app.brakes.claims import ClaimRelease, check_free, claims_of, free_fact
+from tidegate.app.brakes.claims import ClaimRelease, claims_of, free_fact
 from tidegate.app.brakes.preparation import prepare_brake
 from tidegate.app.brakes.reach import BrakeReach
 from tidegate.app.brakes.release import BrakeRelease, lift_release, release
@@ -32,6 +32,13 @@ from tidegate.app.brakes.request import (
     FreezeTimes,
 )
 from tidegate.app.brakes.scope import BrakeScope
+from tidegate.app.brakes.sight import (
+    check_claim_seen,
+    check_new,
+    check_seen,
+    check_unused,
+    claimants,
+)
 from tidegate.app.partitions.decision import Decision
 from tidegate.app.partitions.journals import Journals
 from tidegate.journal.brake_state import PARTITION as BRAKES
@@ -187,6 +194,7 @@ def exempt(act: RouteAct[ExemptBody]) -> PreparedAct:
     until = _ahead("until", body.until, journals.now)
     if until is None:
         raise bad_request("is empty; write until when, like 2h", "until")
+    check_seen(act.journals, "freeze", (act.name,))
     exception = FreezeException(
         scope=body.scope,
         owner=body.owner or _name(act),
@@ -209,15 +217,16 @@ def exempt(act: RouteAct[ExemptBody]) -> PreparedAct:
 def free(act: RouteAct[FreeBody]) -> PreparedAct:
     """Give back places of a budget or mutex whose rollout is gone."""
     body, journals = act.body, act.every
+    check_claim_seen(act.journals, act.name, body.target)
     freed = claims_of(journals, act.name, body.target or None)
-    check_free(freed, force=body.force)
+    check_unused(act.journals, freed, force=body.force)
     return PreparedAct(
         partition=BRAKES,
         facts=(free_fact(freed, body.reason),),
         reach=freed,
         answer=freed,
         rows={each.key: f"{each.rollout} {each.target}" for each in freed.items},
-        reached=_claimants(journals, freed),
+        reached=claimants(journals, freed),
         places=freed.keys,
     )
 
@@ -225,6 +234,7 @@ def free(act: RouteAct[FreeBody]) -> PreparedAct:
 def lifter(brake: BrakeWord) -> Callable[[RouteAct[LiftBody]], PreparedAct]:
     def lift(act: RouteAct[LiftBody]) -> PreparedAct:
         names, journals = tuple(dict.fromkeys((act.name, *act.body.also))), act.every
+        check_seen(act.journals, brake, names)
         reach = lift_release(journals, brake, names, act.caller.actor)
         return PreparedAct(
             partition=BRAKES,
@@ -288,6 +298,7 @@ def brake_request(
 ) -> BrakeRequest:
     """The brake that a body describes."""
     body = act.body
+    check_new(act.journals, brake, act.name)
     return BrakeRequest(
         brake=brake,
         name=act.name,
@@ -312,20 +323,20 @@ def _braked(act: RouteAct[BrakeBody], request: BrakeRequest) -> PreparedAct:
         reach=reach,
         answer=made.report,
         rows={each.partition: f"{each.targets} targets" for each in reach.rollouts},
-        reached=set_on(journals, request, checked),
+        reached=set_on(journals, request, checked, act.journals),
         frees=checked.replaces is not None,
     )
 
 
-def _reached(journals: Journals, partitions: Iterable[str]) -> tuple[Reached, ...]:
-    every = (journals.read(each) for each in partitions)
-    return tuple(row for one in every if one is not None for row in targets_of(one))
-
-
 def set_on(
-    journals: Journals, request: BrakeRequest, checked: CheckedBrake
+    journals: Journals, request: BrakeRequest, checked: CheckedBrake, seen: Journals | None = None
 ) -> tuple[Reached, ...] | None:
-    """What a brake is set on; one that replaces another may let go of everything."""
+    """What a brake is set on; one that replaces another may let go of everything.
+
+    `seen`: what its caller sees. A name that is hidden there is refused as one that is not there.
+    """
+    if seen is not None and named_targets(seen, request.scope.targets) is None:
+        return None
     return None if checked.replaces is not None else named_targets(journals, request.scope.targets)
 
 
@@ -348,14 +359,6 @@ def named_targets(journals: Journals, names: Collection[str]) -> tuple[Reached, 
     every = [row for one in found for row in targets_of(one) if row.target in names]
     known = {row.target for row in every}
     return tuple(every) if names and known.issuperset(names) else None
-
-
-def _claimants(journals: Journals, freed: ClaimRelease) -> tuple[Reached, ...] | None:
-    """The targets that have places; None where the rollout of one is gone."""
-    wanted = {(each.rollout, each.target) for each in freed.items}
-    every = _reached(journals, {each.rollout for each in freed.items} & set(journals.names()))
-    found = tuple(each for each in every if (each.partition, each.target) in wanted)
-    return found if len({(each.partition, each.target) for each in found}) == len(wanted) else None
 
 
 def _release_rows(reach: BrakeRelease) -> dict[str, str]:

@@ -17,7 +17,8 @@ from tidegate.api.route import (
 from tidegate.app import rollouts as app
 from tidegate.app.access.callers import CallerReport, caller_report
 from tidegate.app.brakes.brake_list import BlockList, ExpediteList, FreezeList, HoldList, brake_list
-from tidegate.app.brakes.claims import ClaimList, ClaimRow, claim_list
+from tidegate.app.brakes.claims import ClaimList
+from tidegate.app.brakes.sight import seen_claims
 from tidegate.app.brakes.what_if import (
     DateAssumption,
     RolloutWhatIf,
@@ -32,7 +33,6 @@ from tidegate.app.documents import (
     StatusReport,
     TargetDetails,
 )
-from tidegate.app.partitions.journals import Journals
 from tidegate.app.targets import TargetItem, TargetList, TargetQuery, parse_fields, target_list
 from tidegate.app.when import when
 from tidegate.documents.scope_doc import selector_of
@@ -204,9 +204,7 @@ def pins(ask: RouteQuestion[NoQuery]) -> TargetPinList:
 
 def claims(ask: RouteQuestion[NoQuery]) -> ClaimList:
     """The places of budgets and mutexes that are taken."""
-    found = claim_list(ask.journals)
-    seen = tuple(each for each in found.items if _is_seen(ask.journals, each))
-    return msgspec.structs.replace(found, items=seen)
+    return ClaimList(items=seen_claims(ask.journals))
 
 
 def whoami(ask: RouteQuestion[NoQuery]) -> CallerReport:
@@ -234,14 +232,6 @@ def _planned(
     name = document.id if isinstance(document, RolloutDetails) else document.rollout
     one = ask.journals.read(name)
     return RouteAnswer(document, rows=None if one is None else one.rows)
-
-
-def _is_seen(journals: Journals, claim: ClaimRow) -> bool:
-    """Whether a caller may see who has a place; of a rollout that is gone, who sees everything."""
-    one = journals.read(claim.rollout) if claim.rollout in journals.names() else None
-    if one is None:
-        return journals.is_unlimited
-    return any(each.target == claim.target for each in one.reached)
 
 
 def label_selector(text: str) -> Selector:
