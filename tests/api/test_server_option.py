@@ -269,6 +269,11 @@ def test_a_service_that_is_logged_in_to_is_asked(
         (["--server", "tidegate.example"], "https://HOST"),
         (["--server", "http://127.0.0.1:9", "--database", "x.db"], "cannot be combined"),
         (["--server", "http://127.0.0.1:9"], "tidegate login http://127.0.0.1:9"),
+        (["--server", "http://127.0.0.1:9/api/v1"], "write http://127.0.0.1:9\n"),
+        (["--server", "http://127.0.0.1:9/?x=1"], "write http://127.0.0.1:9\n"),
+        (["--server", "http://ann:secret@127.0.0.1:9"], "write http://127.0.0.1:9\n"),
+        (["--server", "http://:9"], "https://HOST"),
+        (["--server", "http://[::1"], "https://HOST"),
     ],
 )
 def test_a_mistake_is_told(
@@ -279,6 +284,50 @@ def test_a_mistake_is_told(
     done = tidegate("status", *args)
     assert done.returncode == 2
     assert said in done.stderr
+    assert "secret" not in done.stderr
+
+
+def test_a_file_without_a_token_is_told(
+    service: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before it is sent; what is in it is not said."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    file = tmp_path / "many"
+    file.write_text("secret: one\nsecret: two\n")
+    with listening(service) as address:
+        done = tidegate("login", address, "--token-file", str(file))
+    assert (done.returncode, "is no token" in done.stderr) == (2, True), done.stderr
+    assert "secret" not in done.stderr
+
+
+def test_a_file_of_logins_that_is_broken_is_told_with_a_way_out(
+    service: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Which works: a login alone is refused, too."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    kept = tmp_path / "tidegate" / "contexts.json"
+    kept.parent.mkdir()
+    kept.write_text("{bad")
+    token = tmp_path / "token"
+    token.write_text(service.client(Role.VIEWER).token)
+    with listening(service) as address:
+        login = ("login", address, "--token-file", str(token))
+        for command in (("context", "list"), login):
+            done = tidegate(*command)
+            assert (done.returncode, "delete it" in done.stderr) == (2, True), done.stderr
+        kept.unlink()
+        assert tidegate(*login).returncode == 0
+
+
+def test_a_service_without_tls_is_told(service: Service, tmp_path: Path) -> None:
+    """And not as an operation that the system does not permit."""
+    token = tmp_path / "token"
+    token.write_text("x")
+    with listening(service) as address:
+        secure = address.replace("http:", "https:")
+        done = tidegate("status", "--server", secure, "--server-token", f"file:{token}")
+    assert (done.returncode, "write http://" in done.stderr) == (1, True), done.stderr
+    assert "permitted" not in done.stderr
 
 
 def test_a_token_that_does_not_work_is_not_allowed(service: Service, tmp_path: Path) -> None:

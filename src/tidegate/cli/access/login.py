@@ -18,7 +18,7 @@ from tidegate.cli.answers.contexts import (
     read_contexts,
     used,
 )
-from tidegate.cli.answers.place import client_of
+from tidegate.cli.answers.place import check_address, client_of
 from tidegate.cli.output import terminal_width
 from tidegate.cli.shape import Command, LazyGroup
 from tidegate.documents.files import bounded_text
@@ -65,8 +65,8 @@ def login(
     Commands ask the service unless a journal is named (--database); `tidegate context use none`
     ends that, and `tidegate logout` forgets the login.
     """
-    if not server.startswith(("http://", "https://")):
-        raise click.UsageError(f'"{server}" is no address; write https://HOST or http://HOST:PORT')
+    check_address(server, "SERVER")
+    read_contexts()  # what cannot be read is said before a login begins
     trusted = ca_file or ""
     issued = None if token_file is not None or asks else _offered(server, trusted)
     if device and issued is None:

@@ -55,8 +55,11 @@ def read_contexts() -> Contexts:
         return decode_json(path.read_bytes(), Contexts)
     except FileNotFoundError:
         return Contexts()
-    except (OSError, msgspec.MsgspecError) as error:
-        raise UserError((Problem(str(path), str(error), "log in again"),)) from None
+    except OSError as error:
+        raise UserError((Problem(str(path), error.strerror or str(error)),)) from None
+    except msgspec.MsgspecError as error:
+        remedy = "delete it, and log in again"
+        raise UserError((Problem(str(path), str(error), remedy),)) from None
 
 
 def write_contexts(contexts: Contexts) -> None:

@@ -2,9 +2,11 @@
 
 import functools
 import os
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 import click
 import msgspec
@@ -136,6 +138,9 @@ def client_of(server: str, token: str, ca_file: str = "") -> "ServiceClient":
     from tidegate.api.client.service import ServiceClient
     from tidegate.cli.render.progress import Waiting
 
+    if token and not _ONE_WORD.fullmatch(token):
+        what = "is no token: it has spaces, lines or signs that none has"
+        raise UserError((Problem("token", what, "name a file or variable with one token"),))
     waiting = functools.partial(Waiting, f"asking {server}")
     return ServiceClient(server, token, waiting=waiting, ca_file=ca_file)
 
@@ -155,12 +160,37 @@ def _service(place: AnswerPlace) -> "ServiceContext | None":
     return current() if contexts_file().exists() else None
 
 
+# What the address of a service does not have.
+_API = "/api/"
+# What a header can carry, and every token is.
+_ONE_WORD = re.compile(r"[!-~]+")
+
+
+def check_address(server: str, where: str) -> None:
+    """UserError for what is no address of a service; a password in it is not said again."""
+    try:
+        found = urlsplit(server)
+        known = found.scheme in ("http", "https") and bool(found.hostname) and found.port != 0
+    except ValueError:
+        known, found = False, urlsplit("")
+    what, remedy = (
+        f'"{server}" is no address of a service',
+        "write https://HOST or http://HOST:PORT",
+    )
+    host = found.netloc.rpartition("@")[2]
+    if known and found.username is not None:
+        what, remedy = "a login in an address is not used", f"write {found.scheme}://{host}"
+    elif known and (found.query or found.fragment or _API in found.path):
+        remedy = f"write {found.scheme}://{host}{found.path.partition(_API)[0].rstrip('/')}"
+    elif known:
+        return
+    raise UserError((Problem(where, what, remedy),))
+
+
 def _asked(place: AnswerPlace) -> "ServiceContext":
     from tidegate.cli.answers.contexts import ServiceContext, known_at
 
-    if not place.server.startswith(("http://", "https://")):
-        what = f'"{place.server}" is no address of a service'
-        raise UserError((Problem("--server", what, "write https://HOST or http://HOST:PORT"),))
+    check_address(place.server, "--server")
     token = revealed(place.server_token, os.environ, "serverToken")
     known = known_at(place.server)
     if not token and known is not None:
