@@ -306,8 +306,16 @@ def cli() -> None:
     """Let change into a fleet one safe step at a time, and say why everything else waits."""
 
 
+def _guard_terminals() -> None:
+    if any(each is not None and each.isatty() for each in (sys.stdout, sys.stderr)):
+        from tidegate.cli.render.terminal import guard_terminals
+
+        guard_terminals()
+
+
 def main() -> None:
     """Run the command line and turn every failure into one readable line and an exit code."""
+    _guard_terminals()
     try:
         code = cli.main(standalone_mode=False)
         if sys.stdout is not None:
