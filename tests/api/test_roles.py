@@ -206,6 +206,15 @@ def test_a_hold_reaches_no_further_than_its_caller(service: Service) -> None:
         assert answer.status == 403, scope
 
 
+def test_a_token_for_a_kind_that_there_is_not_is_refused(service: Service) -> None:
+    """As in a policy file: it would see nothing, and not say why."""
+    body = {"reason": "x", "role": "viewer", "hash": "0" * 64, "kinds": ["upgrade", "policies"]}
+    answer = service.client().post("/token/ci", body)
+    (problem,) = answer.json["problems"]
+    assert (answer.status, problem["path"]) == (422, "kinds")
+    assert problem["remedy"] == 'did you mean "upgrades"?'
+
+
 def test_a_brake_on_hidden_targets_is_answered_as_none(service: Service) -> None:
     """Neither its reason nor its actor is said, and it is not offered for a misspelt one."""
     every = service.client()

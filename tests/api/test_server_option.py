@@ -194,6 +194,7 @@ TOKENS = (
      "--reason", "dashboards"],
     ["token", "create", "ci", "--role", "viewer", "--reason", "again"],
     ["token", "create", "eu", "--role", "viewer", "-l", "a=b=c", "--reason", "x"],
+    ["token", "create", "eu", "--role", "viewer", "--kind", "upgrade", "--reason", "x"],
     ["token", "create", "pay", "--role", "viewer", "--org", "o-payments", "--kind", "upgrades",
      "--group", "dev", "--rollout", "a/*", "-l", "sector=eu", "--reason", "owners", "-o", "json"],
     ["token", "revoke", "pai", "--reason", "x"],

@@ -15,7 +15,7 @@ from tidegate.journal.pieces import Chain, Piece, check_pieces
 from tidegate.journal.selection import EntryFilter, matches
 from tidegate.kinds.rollouts.core.journal.facts import Decided, TargetStanding
 from tidegate.kinds.rollouts.core.summary import Summary
-from tidegate.model.errors import StaleError, UserError
+from tidegate.model.errors import OutsideError, StaleError, UserError
 from tidegate.model.time import Duration, Instant, parse_instant
 from tidegate.store.archive_port import Archive
 from tidegate.store.client.database_address import open_archive
@@ -209,6 +209,15 @@ def test_a_backup_overwrites_nothing(template: Path, tmp_path: Path) -> None:
     with pytest.raises(UserError, match="is there already"):
         made.open().backup(target)
     assert target.read_text() == "mine"
+    made.close()
+
+
+def test_a_copy_that_cannot_be_written_names_its_file(template: Path, tmp_path: Path) -> None:
+    """And not only the journal, of which nothing is wrong."""
+    made = journals.in_file(tmp_path / "journal.db", template)
+    target = tmp_path / "none" / "copy.db"
+    with pytest.raises(OutsideError, match=r"copied to .*/none/copy.db: unable to open"):
+        made.open().backup(target)
     made.close()
 
 

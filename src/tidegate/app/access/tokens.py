@@ -12,11 +12,12 @@ from tidegate.access.tokens import (
     fold_token,
     hash_of,
 )
-from tidegate.documents.scope_doc import selector_of
+from tidegate.documents.reader import Reader
+from tidegate.documents.scope_doc import read_kinds, selector_of
 from tidegate.journal.chain import JournalNote
 from tidegate.model.document import Document, Part, fields_of, instant_text
 from tidegate.model.errors import NotFoundError, UserError
-from tidegate.model.problem import Problem, nearest_or_all
+from tidegate.model.problem import Problem, Problems, nearest_or_all
 from tidegate.model.time import Instant, format_instant
 from tidegate.store.port import Store
 
@@ -104,6 +105,11 @@ def checked_token(store: Store, request: TokenRequest, digest: str, now: Instant
         _ = selector_of(request.selector) if request.selector else None
     except ValueError as error:
         raise UserError((Problem("selector", str(error)),)) from None
+    # As in a policy file: a token for a kind that there is not would see nothing, and not say why.
+    reader = Reader({"kinds": list(request.kinds)}, "", Problems())
+    read_kinds(reader)
+    if reader.problems.errors:
+        raise UserError(tuple(reader.problems.errors))
     made = TokenCreated(**fields_of(request), hash=digest)
     known = read_tokens(store).by_name.get(made.name)
     if known is not None and known.works(now):

@@ -9,7 +9,7 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
-from tidegate.model.errors import UserError
+from tidegate.model.errors import OutsideError, UserError
 from tidegate.model.problem import Problem
 from tidegate.store.client.database import Database
 from tidegate.store.port import Tell
@@ -28,7 +28,12 @@ def copy_file(database: Database, path: Path, tell: Tell | None) -> None:
     unfinished = path.with_name(f".{path.name}.unfinished")
     unfinished.unlink(missing_ok=True)
     try:
-        _copy(database, unfinished, tell)
+        try:
+            _copy(database, unfinished, tell)
+        except OutsideError as error:
+            # SQLite says the same of both files, and does not name one: no space, no folder.
+            why = str(error).removeprefix(f"{database.name}: ")
+            raise OutsideError(f"{database.name}, copied to {path}: {why}") from None
         _sync(unfinished)
         unfinished.rename(path)
     finally:
