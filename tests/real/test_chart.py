@@ -95,6 +95,25 @@ def test_it_is_linted(example: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "example, more, said, unsaid",
+    [
+        ("", (), ("gate-tidegate-0 ", "login http://localhost"), ("POD", "--ca-file")),
+        ("", ("tls.secretName=x",), ("login https://localhost", "--ca-file"), ("http://",)),
+        ("postgresql.yaml", (), ("POD", "tidegate token create NAME --role admin"), ("-0 ",)),
+    ],
+)
+def test_the_notes_lead_to_a_login(
+    example: str, more: tuple[str, ...], said: tuple[str, ...], unsaid: tuple[str, ...]
+) -> None:
+    """By the address that the service has, and where the first token may be gone, by a new one."""
+    sets = (word for each in more for word in ("--set", each))
+    command = ("install", RELEASE, CHART, "--dry-run=client", *values_of(example), *sets)
+    notes = helm(*command).stdout.partition("NOTES:")[2]
+    assert all(each in notes for each in said), notes
+    assert not any(each in notes for each in unsaid), notes
+
+
+@pytest.mark.parametrize(
     "values, why",
     [
         (["replicas=2"], "at '/replicas': value must be 1"),
@@ -102,6 +121,8 @@ def test_it_is_linted(example: str) -> None:
         (["kinds.integrations.enable=true"], "additional properties 'enable' not allowed"),
         (["database.type=mysql"], "at '/database/type'"),
         (["image.digest=latest"], "at '/image/digest'"),
+        (["kinds.policies.act={policies/*}"], "at '/kinds/policies/enabled': value must be true"),
+        (["access.policy=x", "access.policyConfigMap.name=y"], "at '/access': 'not' failed"),
     ],
 )
 def test_values_that_make_no_sense_are_refused(values: list[str], why: str) -> None:
