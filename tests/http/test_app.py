@@ -1,6 +1,7 @@
 """Probes and numbers over a real socket: what is answered, and with which code."""
 
 import asyncio
+import contextlib
 import errno
 import socket
 import threading
@@ -13,7 +14,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 
-from tests.patience import patiently
+from tests.patience import PATIENCE_S, patiently
 from tidegate.api import server
 from tidegate.api.app import local_probes, make_app
 from tidegate.api.server import AppServer, bind
@@ -89,6 +90,59 @@ def test_a_reader_that_takes_nothing_is_reset(
 
     patiently(ask())
     assert [each.getMessage() for each in caplog.records if each.name.startswith("uvicorn")] == []
+
+
+@pytest.mark.parametrize(
+    "sent",
+    ["", "GET /livez HTTP/1.1\r\n", "POST /body HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nx"],
+)
+def test_a_request_that_is_never_whole_ends_with_its_connection(
+    sent: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It would keep its place for ever, and a thousand of them keep all others out."""
+    monkeypatch.setattr(server, "SENT_S", 1.0)
+
+    async def body(request: Request) -> PlainTextResponse:
+        return PlainTextResponse(await request.body())
+
+    async def ask() -> None:
+        async with serving(Answers(), Route("/body", body, methods=["POST"])) as client:
+            base = client._base_url
+            assert base is not None
+            reader, writer = await asyncio.open_connection(base.host, base.port)
+            writer.write(sent.encode())
+            with contextlib.suppress(ConnectionResetError):
+                assert await asyncio.wait_for(reader.read(), PATIENCE_S) == b""
+            writer.close()
+            with contextlib.suppress(ConnectionError):
+                await writer.wait_closed()
+
+    patiently(ask())
+
+
+def test_a_connection_that_asks_now_and_then_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each request has its time, and a long answer has its own."""
+    monkeypatch.setattr(server, "SENT_S", 0.5)
+
+    async def late(_: Request) -> PlainTextResponse:
+        await asyncio.sleep(0.8)
+        return PlainTextResponse("late")
+
+    async def ask() -> None:
+        async with serving(Answers(), Route("/late", late)) as client:
+            base = client._base_url
+            assert base is not None
+            reader, writer = await asyncio.open_connection(base.host, base.port)
+            for _ in range(3):
+                writer.write(b"GET /late HTTP/1.1\r\nHost: x\r\n\r\n")
+                head = await asyncio.wait_for(reader.readuntil(b"late"), PATIENCE_S)
+                assert head.startswith(b"HTTP/1.1 200")
+                await asyncio.sleep(0.3)
+            writer.close()
+            with contextlib.suppress(ConnectionError):
+                await writer.wait_closed()
+
+    patiently(ask())
 
 
 def _is_reset(reader: socket.socket) -> bool:

@@ -1,5 +1,8 @@
 """Serves an application on a socket, in the caller's event loop; the caller handles signals.
 
+A connection whose request is not whole after a while is closed: otherwise some hundred that send
+nothing, without a login, would keep all others out for ever.
+
 A reader that takes nothing for a while is reset, whatever it asked for: to close its connection
 would wait until it has taken what is buffered for it, and that may be never.
 """
@@ -12,6 +15,7 @@ import ssl
 import struct
 from collections.abc import Iterator
 
+import h11
 import msgspec
 import uvicorn
 from starlette.applications import Starlette
@@ -24,6 +28,8 @@ from tidegate.model.errors import OutsideError
 CLOSE_S = 2
 # Streams are fewer (`stream.py`), so that probes and scrapers get through.
 CONNECTIONS_MAX = 1_000
+# A request that is not whole so long after its connection, or its first byte, is not waited for.
+SENT_S = 30.0
 # A reader that takes nothing for so long is reset.
 TAKEN_S = 30.0
 # How long the end of a connection that was reset is waited for.
@@ -81,11 +87,32 @@ async def disconnected(receive: Receive) -> None:
 
 
 class _Connection(H11Protocol):
-    """A connection that resets a reader that takes nothing."""
+    """A connection that waits neither for a request nor for a reader for ever."""
+
+    # When the request that is expected has to be whole; None: none is.
+    _due: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
         self.app_state = {**self.app_state, _CONNECTION: self}
+        self._expect()
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        self._expect()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        if self._due is not None:
+            self._due.cancel()
+        super().connection_lost(exc)
+
+    def _expect(self) -> None:
+        """Wait for the rest of a request; between two of them the server closes what is idle."""
+        if self.conn.their_state in (h11.IDLE, h11.SEND_BODY):
+            self._due = self._due or self.loop.call_later(SENT_S, self.transport.abort)
+        elif self._due is not None:
+            self._due.cancel()
+            self._due = None
 
     async def taken(self) -> None:
         """Wait until the reader has taken most of what was sent; SlowReaderError: it is reset."""
