@@ -40,8 +40,9 @@ from tidegate.explain.pace import DAYS_AHEAD, DatePace
 from tidegate.kinds.integrations.app.pins.pin_list import TargetPinList, journal_pins
 from tidegate.kinds.upgrades.app.forecast import ClusterForecast, ClusterForecastList
 from tidegate.model.document import Document
+from tidegate.model.problem import shown
 from tidegate.model.selector import EVERYTHING, Selector
-from tidegate.model.time import Duration, parse_duration
+from tidegate.model.time import Duration, parse_time_taken
 
 T = TypeVar("T")
 Limit = Annotated[int, Meta(ge=1, le=1000)]
@@ -245,11 +246,11 @@ def label_selector(text: str) -> Selector:
 
 
 def asked_duration(name: str, text: str) -> Duration | None:
-    """A duration; RequestError 400 if it is none, None if there is none."""
+    """How long something takes; RequestError 400 if it is none, None if there is none."""
     try:
-        return parse_duration(text) if text else None
+        return parse_time_taken(text) if text else None
     except ValueError as error:
-        raise bad_request(str(error), name) from None
+        raise bad_request(f"{shown(text)}: {error}; like 20m", name) from None
 
 
 QUESTIONS: tuple[QuestionRoute, ...] = (

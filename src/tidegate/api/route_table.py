@@ -12,8 +12,8 @@ from tidegate.kinds.promotions.api.acts import PROMOTION_ACTS
 from tidegate.kinds.promotions.api.questions import PROMOTION_QUESTIONS
 from tidegate.kinds.upgrades.api.acts import UPGRADE_ACTS
 from tidegate.kinds.upgrades.api.questions import UPGRADE_QUESTIONS
-from tidegate.model.errors import NotFoundError
-from tidegate.model.problem import nearest_or_all
+from tidegate.model.errors import NotFoundError, UserError
+from tidegate.model.problem import Problem, nearest_or_all
 
 ACTS: tuple[ActRoute, ...] = (
     *SHARED_ACTS,
@@ -43,6 +43,8 @@ def can_i(ask: RouteQuestion[PermissionQuery]) -> PermissionReport:
     }
     if query.verb not in rights:
         raise NotFoundError("verb", query.verb, nearest_or_all(query.verb, sorted(rights)))
+    if query.group and not query.rollout:
+        raise UserError((Problem("group", "is of a rollout", "name that, too"),))
     if not query.rollout:
         return permission(ask.caller, query.verb, rights[query.verb], None, query.group)
     one, target, _ = ask.journals.find_target(query.rollout)

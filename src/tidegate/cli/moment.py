@@ -2,7 +2,7 @@
 
 import click
 
-from tidegate.model.time import Duration, Instant, parse_ahead, parse_duration, parse_moment
+from tidegate.model.time import Duration, Instant, parse_ahead, parse_moment, parse_time_taken
 
 
 def moment(option: str, text: str, now: Instant) -> Instant:
@@ -29,7 +29,7 @@ def duration(option: str, text: str | None) -> Duration | None:
     if not text:
         return None
     try:
-        return parse_duration(text)
+        return parse_time_taken(text)
     except ValueError as error:
         raise click.UsageError(f'{option} "{text}": {error}; like 20m') from None
 

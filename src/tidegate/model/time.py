@@ -69,6 +69,13 @@ def parse_duration(text: str) -> Duration:
     return Duration(-total if text[0] == "-" else total)
 
 
+def parse_time_taken(text: str) -> Duration:
+    """Read how long something takes; ValueError says what is wrong with it."""
+    if (found := parse_duration(text)) < 0:
+        raise ValueError("is negative")
+    return found
+
+
 def _nanoseconds(whole: str, fraction: str, unit: int) -> int:
     """`whole.fraction` units. The fraction goes through a double as in Go: 0.3…3h is 20 minutes."""
     # Digits beyond 64 bits are dropped, as in Go.
