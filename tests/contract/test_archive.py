@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -209,6 +210,27 @@ def test_a_backup_overwrites_nothing(template: Path, tmp_path: Path) -> None:
     with pytest.raises(UserError, match="is there already"):
         made.open().backup(target)
     assert target.read_text() == "mine"
+    made.close()
+
+
+@pytest.mark.parametrize("replaced", [False, True])
+def test_a_journal_that_is_taken_away_is_not_written_to(
+    replaced: bool, template: Path, tmp_path: Path
+) -> None:
+    """What is open lives on without a name: its entries would be lost, and new brakes not seen."""
+    path = tmp_path / "journal.db"
+    made = journals.in_file(path, template)
+    with closing(made.open()) as store, closing(made.open()) as other:
+        store.append("r1", notes(1))
+        assert other.head("r1").seq == 1
+        other.backup(tmp_path / "copy.db")
+        path.rename(tmp_path / "away.db")
+        if replaced:
+            (tmp_path / "copy.db").rename(path)
+        with pytest.raises(OutsideError, match="was removed or replaced"):
+            store.append("r1", notes(1))
+        with pytest.raises(OutsideError, match="was removed or replaced"):
+            other.head("r1")
     made.close()
 
 

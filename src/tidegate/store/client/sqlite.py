@@ -1,6 +1,10 @@
 """A database in a file: a log that is synced at each commit, and writers that queue.
 
 `BEGIN IMMEDIATE` and a busy timeout make a writer wait for another instead of failing half way.
+
+A file that is removed or replaced while it is open lives on for the process that has it: it would
+write what is lost at its end, and see no brake that others set in the new one. So each use looks
+whether the file of this name is still the one that was opened.
 """
 
 import sqlite3
@@ -31,7 +35,8 @@ class SqliteDatabase(Database):
 
     def __init__(self, path: Path, *, mode: str) -> None:
         super().__init__(str(path), path)
-        self._address = f"file:{quote(str(path.absolute()))}?mode={mode}"
+        self._place = path.absolute()
+        self._address = f"file:{quote(str(self._place))}?mode={mode}"
         self._pragmas = _PRAGMAS if mode == "ro" else _PRAGMAS_WRITING
         self._writer: sqlite3.Connection | None = None
         self._mine = local()
@@ -41,6 +46,8 @@ class SqliteDatabase(Database):
         # A writer that finds the database locked retries after up to a tenth of a second: those of
         # one process are better off queueing here.
         self._queue = Lock()
+        # The device and number of the file that was opened; None: none was.
+        self._file: tuple[int, int] | None = None
 
     def _connect(self) -> sqlite3.Connection:
         connection = sqlite3.connect(
@@ -48,7 +55,21 @@ class SqliteDatabase(Database):
         )
         for pragma in self._pragmas:
             connection.execute(pragma)
+        self._file = self._file or self._found()
         return connection
+
+    def _found(self) -> tuple[int, int] | None:
+        try:
+            status = self._place.stat()
+        except FileNotFoundError:
+            return None
+        return status.st_dev, status.st_ino
+
+    def _check_same(self) -> None:
+        """OutsideError if the file of this name is not the one that was opened."""
+        if self._file is not None and self._file != self._found():
+            what = "was removed or replaced while this process had it open"
+            raise OutsideError(f"{self.name}: {what}; end it, restore the journal, start it again")
 
     @contextmanager
     def appending(self) -> Iterator[Driver]:
@@ -122,10 +143,12 @@ class SqliteDatabase(Database):
             if self._writer is not None:
                 self._writer.close()
             self._writer = None
+        self._file = None
 
     @contextmanager
     def _outside(self) -> Iterator[None]:
         """What the database cannot do is an OutsideError; what we did wrong stays what it is."""
+        self._check_same()
         try:
             yield
         except _OURS:
