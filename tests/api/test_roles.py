@@ -244,12 +244,15 @@ def test_a_brake_on_hidden_targets_is_answered_as_none(service: Service) -> None
 def test_a_hidden_target_is_held_no_more_than_one_that_is_not_there(service: Service) -> None:
     """In the same words: they would say which names there are."""
     mine = service.client(Role.OPERATOR, environments=("prod",))
-    said = [
-        mine.post("/hold/x?dryRun=true", {"reason": "x", "scope": {"targets": [name]}}).json
-        for name in ("dev-1", "nowhere")
-    ]
-    assert said[0] == said[1]
-    assert said[0]["status"] == 403
+    for verb, more in (("hold", {}), ("expedite", {"version": "v2", "expires": "2h"})):
+        said = [
+            mine.post(
+                f"/{verb}/x?dryRun=true", {"reason": "x", "scope": {"targets": [name]}, **more}
+            ).json
+            for name in ("dev-1", "nowhere")
+        ]
+        assert said[0] == said[1], verb
+        assert said[0]["status"] == 403, verb
 
 
 def test_a_revoked_or_expired_token_is_refused(service: Service) -> None:

@@ -329,13 +329,13 @@ def _braked(act: RouteAct[BrakeBody], request: BrakeRequest) -> PreparedAct:
 
 
 def set_on(
-    journals: Journals, request: BrakeRequest, checked: CheckedBrake, seen: Journals | None = None
+    journals: Journals, request: BrakeRequest, checked: CheckedBrake, seen: Journals
 ) -> tuple[Reached, ...] | None:
     """What a brake is set on; one that replaces another may let go of everything.
 
     `seen`: what its caller sees. A name that is hidden there is refused as one that is not there.
     """
-    if seen is not None and named_targets(seen, request.scope.targets) is None:
+    if named_targets(seen, request.scope.targets) is None:
         return None
     return None if checked.replaces is not None else named_targets(journals, request.scope.targets)
 

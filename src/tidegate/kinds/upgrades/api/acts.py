@@ -32,7 +32,7 @@ def expedite(act: RouteAct[ExpediteBody]) -> PreparedAct:
             each.partition: f"{len(each.starting)} at once, {len(each.waiting)} waiting"
             for each in effect.items
         },
-        reached=set_on(journals, request, checked),
+        reached=set_on(journals, request, checked, act.journals),
     )
 
 
