@@ -11,6 +11,7 @@ from tidegate.access.roles import Role
 from tidegate.access.tokens import hash_of
 from tidegate.api.change_requests import REQUEST_ACTS
 from tidegate.api.route_table import ACTS
+from tidegate.explain.table import layout
 from tidegate.journal.facts import Asked, Requested
 from tidegate.kinds.promotions.api.acts import PROMOTION_ACTS
 from tidegate.machine.system_clock import SystemClock
@@ -185,6 +186,17 @@ def test_a_plan_from_which_nothing_followed_is_not_a_forgotten_one(service: Serv
     (row,) = moved.json["difference"]["items"]
     assert (row["what"], row["before"]) == (PARTITION, None)
     assert "not known" not in moved.json["detail"]
+
+
+def test_names_and_reasons_have_a_length(service: Service) -> None:
+    """They stand in tables and addresses; line ends in a reason end no line there."""
+    client = service.client()
+    long = client.post(f"/hold/{'x' * 201}", HOLD)
+    assert (long.status, "write 200 at most" in long.json["detail"]) == (422, True)
+    much = client.post("/hold/x", {**HOLD, "reason": "x" * 4001})
+    assert (much.status, "4000" in much.json["detail"]) == (400, True)
+    assert client.post("/hold/x", {**HOLD, "reason": "one\ntwo"}).status == 200
+    assert layout(("A", "B"), [("one\ntwo", "b")]) == ["A        B", "one two  b"]
 
 
 def test_a_dry_run_records_nothing_and_names_the_plan(service: Service) -> None:

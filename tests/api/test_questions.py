@@ -11,6 +11,17 @@ from tidegate.access.roles import Role
 from tidegate.cli.main import cli
 
 
+@pytest.mark.parametrize(
+    "path",
+    ["/rollouts?kind=simulatd", "/cells?kind=simulatd", "/journal?fact=decidd"],
+)
+def test_a_misspelt_kind_is_not_answered_with_an_empty_list(service: Service, path: str) -> None:
+    """It is said which there are; an empty list would say that nothing goes out."""
+    answer = service.client().get(path)
+    assert answer.status == 404
+    assert "did you mean" in answer.json["detail"]
+
+
 def test_an_answer_is_what_the_command_prints(service: Service, tmp_path: Path) -> None:
     """`-o json` and the API are one document; only the moment differs."""
     client = service.client()

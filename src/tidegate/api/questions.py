@@ -33,14 +33,17 @@ from tidegate.app.documents import (
     StatusReport,
     TargetDetails,
 )
+from tidegate.app.partitions.journals import Journals
 from tidegate.app.targets import TargetItem, TargetList, TargetQuery, parse_fields, target_list
 from tidegate.app.when import when
 from tidegate.documents.scope_doc import selector_of
 from tidegate.explain.pace import DAYS_AHEAD, DatePace
+from tidegate.gates.scope import KindOfChange
 from tidegate.kinds.integrations.app.pins.pin_list import TargetPinList, journal_pins
 from tidegate.kinds.upgrades.app.forecast import ClusterForecast, ClusterForecastList
 from tidegate.model.document import Document
-from tidegate.model.problem import shown
+from tidegate.model.errors import NotFoundError
+from tidegate.model.problem import nearest_or_all, shown
 from tidegate.model.selector import EVERYTHING, Selector
 from tidegate.model.time import Duration, parse_time_taken
 
@@ -122,7 +125,9 @@ def status(ask: RouteQuestion[MomentQuery]) -> StatusReport:
 
 def rollouts(ask: RouteQuestion[KindQuery]) -> RouteAnswer:
     """What is going out, and how far it is."""
-    found = app.rollout_list(ask.journals, ask.query.name, ask.query.kind)
+    found = app.rollout_list(
+        ask.journals, ask.query.name, _known_kind(ask.journals, ask.query.kind)
+    )
     items, after = part(found.items, lambda each: each.id, ask.query.limit, ask.query.after)
     return RouteAnswer(msgspec.structs.replace(found, items=items), after)
 
@@ -175,7 +180,15 @@ def cells(ask: RouteQuestion[MomentQuery]) -> RouteAnswer:
 
 def every_cell(ask: RouteQuestion[CellsQuery]) -> FleetCells:
     """The targets of every rollout for a map."""
-    return fleet_cells(ask.journals, ask.query.kind)
+    return fleet_cells(ask.journals, _known_kind(ask.journals, ask.query.kind))
+
+
+def _known_kind(journals: Journals, kind: str) -> str:
+    """A kind; NotFoundError for one that there is not, of which nothing would be listed."""
+    known = sorted(each.value for each in KindOfChange)
+    if kind and kind not in known and not journals.names(kind):
+        raise NotFoundError("kind", kind, nearest_or_all(kind, known))
+    return kind
 
 
 def holds(ask: RouteQuestion[NoQuery]) -> Document:

@@ -23,6 +23,9 @@ from tidegate.store.archive_port import Archive
 # What every path begins with.
 BASE = "/api/v1"
 
+# A reason is read by people, in tables; what is longer belongs where it can be linked to.
+REASON_MAX = 4000
+
 Q_co = TypeVar("Q_co", covariant=True)
 B_co = TypeVar("B_co", covariant=True)
 
@@ -46,7 +49,7 @@ class RouteBody(
     """What an act is told; a subclass adds fields."""
 
     # Why; kept in the journal.
-    reason: Annotated[str, Meta(pattern=r"\S")]
+    reason: Annotated[str, Meta(pattern=r"\S", max_length=REASON_MAX)]
 
 
 @dataclass(frozen=True)

@@ -29,8 +29,14 @@ def layout(
 
     Columns that do not fit go on beneath, on a line of the same row: none is lost.
     """
+    rows = [_flat(each) for each in rows]
     sizes = [max(len(row[column]) for row in (head, *rows)) for column in range(len(head))]
     return placed([head, *rows] if headed else rows, sizes, width)
+
+
+def _flat(row: Row) -> Row:
+    """A row without the line ends that people write in reasons: each would end its line."""
+    return tuple(" ".join(each.split()) if "\n" in each else each for each in row)
 
 
 def placed(rows: Sequence[Row], sizes: Sequence[int], width: int | None = None) -> list[str]:

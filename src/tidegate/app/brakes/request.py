@@ -16,8 +16,11 @@ from tidegate.journal.facts import Braked
 from tidegate.model.document import Part
 from tidegate.model.errors import NotFoundError, UserError
 from tidegate.model.json_text import decode_json
-from tidegate.model.problem import Problem, Problems, nearest_or_all
+from tidegate.model.problem import Problem, Problems, nearest_or_all, shorten
 from tidegate.model.time import Instant, format_age, format_instant
+
+# Names stand in tables, addresses and other commands.
+NAME_MAX = 200
 
 BrakeWord = Literal["hold", "freeze", "block", "pin", "expedite"]
 """The brakes that people set; budgets, mutexes and gates are declared in files."""
@@ -107,6 +110,9 @@ def check_brake(journals: Journals, request: BrakeRequest) -> CheckedBrake:
     """Read a brake as the rules do; UserError lists all that is wrong with it."""
     if not request.name.strip():
         raise UserError((Problem("name", "is empty", "write what to call it"),))
+    if len(request.name) > NAME_MAX:
+        what = f'"{shorten(request.name)}" has {len(request.name)} characters'
+        raise UserError((Problem("name", what, f"write {NAME_MAX} at most"),))
     document = request.document()
     brakes = read_brake(request.brake, document, journals.now)
     known = journals.book.state().on.get((request.brake, request.name))

@@ -8,7 +8,7 @@ import msgspec
 
 from tidegate.app.journal.chains import known_partition
 from tidegate.journal.chain import JournalEntry
-from tidegate.journal.fact import UnknownFactError
+from tidegate.journal.fact import UnknownFactError, tags
 from tidegate.journal.selection import EntryFilter
 from tidegate.model.document import Document, Part
 from tidegate.model.errors import NotFoundError
@@ -67,8 +67,9 @@ class EntryFeed:
     """The entries there are now, then those written since; each once."""
 
     def __init__(self, archive: Archive, query: EntryQuery, shows: Shows | None = None) -> None:
-        """NotFoundError if a partition or a gate of this name does not exist."""
+        """NotFoundError if a partition, a gate or a kind of facts of this name does not exist."""
         _check_gate(query.wanted.gate)
+        _check_facts(query.wanted.kinds)
         self._archive = archive
         self._query = query
         self._shows = shows
@@ -144,6 +145,13 @@ def _what(entry: JournalEntry, wanted: EntryFilter) -> str:
         return entry.fact().line_of(wanted.target, wanted.gate)
     except (msgspec.MsgspecError, UnknownFactError):
         return "a fact of a form this Tidegate does not know"
+
+
+def _check_facts(kinds: Iterable[str]) -> None:
+    known = tags()
+    for each in kinds:
+        if each not in known:
+            raise NotFoundError("fact", each, nearest_or_all(each, sorted(known)))
 
 
 def _check_gate(name: str) -> None:
