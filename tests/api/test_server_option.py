@@ -52,6 +52,19 @@ def beside(service: Service, decided: Path, tmp_path: Path) -> Iterator[Beside]:
         yield Beside(copied(decided, tmp_path / "local"), address, client, tmp_path / "token")
 
 
+def test_a_person_sees_as_which_actor_they_are_known(service: Service, tmp_path: Path) -> None:
+    """With the roles, and whether they are limited."""
+    token = tmp_path / "token"
+    with listening(service) as address:
+        for limits, more in (({}, ""), ({"groups": ("dev",)}, ", limited to a part of the fleet")):
+            token.write_text(service.client(Role.OPERATOR, **limits).token)
+            where = ("--server", address, "--server-token", f"file:{token}")
+            said = tidegate("auth", "whoami", *where).stdout.splitlines()
+            assert said[0].startswith("token:operator-")
+            assert said[1] == f"roles: operator{more}"
+    assert "asks for no login" in tidegate("auth", "whoami").stderr
+
+
 READS = (
     ["status"],
     ["get", "rollouts"],

@@ -122,6 +122,7 @@ def test_the_notes_lead_to_a_login(
         (["database.type=mysql"], "at '/database/type'"),
         (["image.digest=latest"], "at '/image/digest'"),
         (["kinds.policies.act={policies/*}"], "at '/kinds/policies/enabled': value must be true"),
+        (["settings.grace=60s"], "settings.grace: write graceSeconds instead"),
         (["access.policy=x", "access.policyConfigMap.name=y"], "at '/access': 'not' failed"),
     ],
 )

@@ -64,7 +64,8 @@ suffix for names, its kinds, what it may act on, and its settings. One that runs
 {{- end -}}
 {{- end -}}
 {{- if $act -}}{{- $_ := set $settings "act" (concat ($settings.act | default list) $act) -}}{{- end -}}
-{{- if not (hasKey $settings "grace") -}}{{- $_ := set $settings "grace" (printf "%ds" (int $.Values.graceSeconds)) -}}{{- end -}}
+{{- if hasKey $settings "grace" -}}{{- fail "settings.grace: write graceSeconds instead, which the pod is given to end, too" -}}{{- end -}}
+{{- $_ := set $settings "grace" (printf "%ds" (int $.Values.graceSeconds)) -}}
 {{- $_ := set $part "settings" $settings -}}
 {{- $_ := set $part "name" (printf "%s%s" (include "tidegate.fullname" $) $part.suffix) -}}
 {{- $token := false -}}

@@ -120,7 +120,7 @@ READS = frozenset(
         "status", "get rollouts", "get policies", "get shards", "get clusters", "get promotions",
         "get holds",
         "get freezes", "get blocks", "get expedites", "get pins", "get claims", "show", "why",
-        "token list", "session list", "context list", "auth can-i", "promotions suspects",
+        "token list", "session list", "context list", "auth can-i", "auth whoami", "promotions suspects",
         "when", "logs", "validate", "plan", "plan upgrades", "diff", "pending", "config view",
         "upgrades policy get", "upgrades sectors get", "upgrades version-blocks get",
         "upgrades inheritance get", "upgrades gates get", "upgrades report", "upgrades lint",
