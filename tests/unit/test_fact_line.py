@@ -74,11 +74,13 @@ from tidegate.kinds.rollouts.core.world import Membership
 from tidegate.kinds.upgrades.core.journal.facts import (
     Imported,
     Job,
+    LabelsRequested,
     Planned,
     SoakDoc,
     Standpoint,
     Surveyed,
 )
+from tidegate.kinds.upgrades.core.labels.label_edit import HolderChange, LabelEdit, LabelHolder
 from tidegate.kinds.upgrades.core.step import StepKind, UpgradeStep
 from tidegate.kinds.upgrades.core.world import ManagedCluster
 from tidegate.model.plan import Change, ChangeKind, Event
@@ -120,9 +122,10 @@ PROMOTIONS = {"promotionRead", "promotionDecided", "offered", "mergeRequestSeen"
 PIPELINES = {"pipelineRead", "deploymentsSeen", "runsSeen", "slosSeen", "evidenceReported"}
 PIPELINES |= {"quarantineLifted", "bisectConfirmed", "requestsSeen"}
 OF_CALLERS = {"requested", "tokenCreated", "tokenRevoked", "sessionStarted", "sessionEnded"}
-OF_CALLERS |= {"withdrawn"}
+OF_CALLERS |= {"withdrawn", "labelsRequested"}
 REPORTS = tuple(Target(name, Status.Succeeded) for name in "abcde")
 
+SOAK, SECTOR = LabelEdit("soak-days", "2", "5"), LabelEdit("sector", None, "prod")
 STEP = UpgradeStep(kind=ChangeKind.APPLY, revision="4.16.4", doing=StepKind.UPGRADE)
 LINES: list[tuple[Fact, str]] = [
     (
@@ -309,6 +312,22 @@ LINES: list[tuple[Fact, str]] = [
         "bbbbbbb is tried on stage, to find what broke aaaaaaa",
     ),
     (RequestsSeen(), "open merge requests: none"),
+    (Withdrawn(ident="r1", reason="solved"), "request r1 withdrawn: solved"),
+    (
+        LabelsRequested(
+            ident="r1",
+            changes=(
+                HolderChange(LabelHolder("cluster", "s1", "a"), (SOAK, SECTOR)),
+                HolderChange(LabelHolder("cluster", "s2", "b"), (SOAK, SECTOR)),
+                HolderChange(LabelHolder("organisation", "o", "o"), (LabelEdit("x", "", None),)),
+            ),
+            reason="slower",
+        ),
+        (
+            "request r1 of labels: a, b: soak-days 2 → 5, sector - → prod;"
+            ' the organisation: x "" → -: slower'
+        ),
+    ),
     (
         RequestsSeen(requests=(SeenRequest(number=1, url="https://f/1", branch="b", holds=()),)),
         "open merge requests: !1 (checks: none)",
@@ -393,7 +412,7 @@ def test_a_reading_says_of_a_target_what_it_reported() -> None:
         (EntryFilter(target="it/a"), {"objectsSeen"}),
         (EntryFilter(target="stage"), {"deploymentsSeen", "runsSeen", "bisectConfirmed"}),
         (EntryFilter(target="jenkins"), PROMOTIONS - {"mergeRequestSeen", "versionRequested"}),
-        (EntryFilter(target="a"), {"declared", "observed", "decided", "acted"}),
+        (EntryFilter(target="a"), {"declared", "observed", "decided", "acted", "labelsRequested"}),
         (EntryFilter(target="c"), {"declared", "observed", "decided", "surveyed", "planned"}),
         (EntryFilter(target="d-uuid"), {"surveyed", "planned"}),
         (EntryFilter(target="d"), {"observed", "decided"}),

@@ -82,10 +82,12 @@ class UpgradeKind(Kind[UpgradeState, OrganisationWorld, OrganisationPlan, Organi
     async def act(self, partition: str, state: UpgradeState, task: Any) -> str:
         """Ask OpenShift Cluster Manager for one thing."""
         assert isinstance(task, Job)
-        cluster = state.clusters.get(task.target)
-        if cluster is None:
-            raise StaleError("the cluster is gone")
-        return await request(self.surveys.manager_of(partition), cluster, task)
+        try:
+            return await request(self.surveys.manager_of(partition), state, task)
+        except StaleError:
+            # Until it is seen why, the same would be decided again.
+            self.observe_soon(partition)
+            raise
 
     async def after_round(self, round_: "Round") -> Mapping[str, str]:
         """Write for owners: to service logs what they can fix and what starts soon, and to a label

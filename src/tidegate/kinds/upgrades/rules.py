@@ -20,7 +20,19 @@ from tidegate.kinds.upgrades.core.explain.view import organisation_view
 from tidegate.kinds.upgrades.core.history import SoakHistory
 from tidegate.kinds.upgrades.core.journal import made as made_of
 from tidegate.kinds.upgrades.core.journal import replay, state
-from tidegate.kinds.upgrades.core.journal.facts import HistoryNews, Imported, Job, Planned, Surveyed
+from tidegate.kinds.upgrades.core.journal.facts import (
+    HistoryNews,
+    Imported,
+    Job,
+    LabelsRequested,
+    Planned,
+    Surveyed,
+)
+from tidegate.kinds.upgrades.core.journal.label_state import (
+    is_of_labels,
+    is_of_organisation,
+    wanted_labels,
+)
 from tidegate.kinds.upgrades.core.journal.made import OrganisationPlan, OrganisationWorld
 from tidegate.kinds.upgrades.core.journal.past import news_of
 from tidegate.kinds.upgrades.core.journal.record import record_plans
@@ -47,7 +59,13 @@ class UpgradeRules(Rules[UpgradeState, OrganisationWorld, OrganisationPlan]):
     word: ClassVar[str] = PARTITION
     noun: ClassVar[str] = "organisation"
     target_noun: ClassVar[str] = "cluster"
-    facts: ClassVar[tuple[type[Fact], ...]] = (Surveyed, Planned, Imported, *SHARED_FACTS)
+    facts: ClassVar[tuple[type[Fact], ...]] = (
+        Surveyed,
+        Planned,
+        Imported,
+        LabelsRequested,
+        *SHARED_FACTS,
+    )
 
     def __init__(self, served: frozenset[str] = frozenset()) -> None:
         # Organisations that are served here, by `env/org`: sooner or later they are observed.
@@ -103,7 +121,9 @@ class UpgradeRules(Rules[UpgradeState, OrganisationWorld, OrganisationPlan]):
         """Requests with keys, clusters whose gates say something else, claims."""
         plans = (made.plan, made.agreeing)
         kept = _kept(known, made)
-        planned = record_plans(partition, seq, known, plans, now, mode, kept, made.unseen)
+        planned = record_plans(
+            partition, seq, known, plans, now, mode, kept, made.unseen, made.labelling
+        )
         acts = mode is Mode.ACT
         keys = {job.name: job.key for job in planned.tasks if job.change.starts_at is not None}
         claims = [
@@ -129,6 +149,10 @@ class UpgradeRules(Rules[UpgradeState, OrganisationWorld, OrganisationPlan]):
         """Whether another decision took its place, or the cluster is gone."""
         if task.key not in known.jobs:
             return "another decision took its place"
+        if is_of_labels(task) and not wanted_labels(known, task):
+            return "the request was withdrawn, or another took its place"
+        if is_of_organisation(task):
+            return ""
         return "" if task.target in known.clusters else "the cluster is gone"
 
     def labels(self, known: UpgradeState) -> Mapping[str, Mapping[str, str]]:
@@ -151,6 +175,9 @@ class UpgradeRules(Rules[UpgradeState, OrganisationWorld, OrganisationPlan]):
         step = task.change
         if step.doing in _BACK:
             return None
+        if step.doing is StepKind.LABELS:
+            ask = Ask(purpose=Purpose.ROLL_OUT, now=now, revision="", need=Duration(0))
+            return _hold(known, task, coverages, ask)
         name = f"{step.addon}/{step.revision}" if step.addon else step.revision
         ask = Ask(purpose=Purpose.ROLL_OUT, now=now, revision=name, need=Duration(0))
         found = shut_now(coverages.of(known.clusters[task.target].name), ask)
@@ -220,6 +247,17 @@ class UpgradeRules(Rules[UpgradeState, OrganisationWorld, OrganisationPlan]):
     ) -> Iterable[Replayed]:
         """Every recorded decision, decided again."""
         return replay.replay(entries, others_then)
+
+
+def _hold(known: UpgradeState, task: Job, coverages: Coverages, ask: Ask) -> Verdict | None:
+    """The hold that covers the holder of labels: of an organisation's, all its clusters."""
+    cluster = known.clusters.get(task.target)
+    found: Verdict | None = None
+    for each in known.clusters.values() if cluster is None else (cluster,):
+        found = shut_now(coverages.of(each.name), ask)
+        if found is None or found.gate not in HOLDS:
+            return None
+    return found
 
 
 def _kept(known: UpgradeState, made: OrganisationPlan) -> HistoryNews | None:

@@ -23,6 +23,8 @@ def news_of(
     """What a look shows that is not known; that nothing is new is a fact too."""
     world = look.world
     org, others = world.orgs[0], world.orgs[1:]
+    if state.org is not None and state.done_at.get(org.id, look.began_at - 1) >= look.began_at:
+        org = msgspec.structs.replace(org, labels=state.org.labels)
     known = state.clusters
     clusters = {
         each.uuid: _whole(world, known.get(each.uuid), _dated(known.get(each.uuid), each, now))

@@ -1,7 +1,9 @@
 """Requests to OpenShift Cluster Manager: one for each step that was decided."""
 
 from tidegate.engine.kind import ActRefusedError
+from tidegate.kinds.upgrades.app.label_edits import write_labels
 from tidegate.kinds.upgrades.core.journal.facts import Job
+from tidegate.kinds.upgrades.core.journal.state import UpgradeState
 from tidegate.kinds.upgrades.core.step import StepKind
 from tidegate.kinds.upgrades.core.world import ManagedCluster
 from tidegate.kinds.upgrades.ocm.port import (
@@ -10,16 +12,23 @@ from tidegate.kinds.upgrades.ocm.port import (
     OcmRefusedError,
     Upgradable,
 )
+from tidegate.model.errors import StaleError
 from tidegate.model.time import format_second
 
 
-async def request(manager: ManagedClusters, cluster: ManagedCluster, job: Job) -> str:
-    """Make one request; what was asked for, in words.
+async def request(manager: ManagedClusters, state: UpgradeState, job: Job) -> str:
+    """Make one request; what was asked for, in words. StaleError if it is not wanted any more.
 
     ActRefusedError if it was refused. 401: our credentials are wrong; this cluster was not refused.
     """
+    cluster = state.clusters.get(job.target)
     try:
-        await _send(manager, cluster, job)
+        if job.change.doing is StepKind.LABELS:
+            await write_labels(manager, state, job)
+        elif cluster is None:
+            raise StaleError("the cluster is gone")
+        else:
+            await _send(manager, cluster, job)
     except OcmRefusedError as error:
         if error.status == UNAUTHORIZED:
             raise

@@ -9,6 +9,7 @@ Most waits need no action: a window, a soak, a sector that goes first.
 
 import enum
 
+from tidegate.kinds.upgrades.core.reasons.label_reasons import LabelReason
 from tidegate.kinds.upgrades.core.reasons.upgrade_reasons import UpgradeReason
 from tidegate.kinds.upgrades.core.reasons.version_reasons import VersionReason
 from tidegate.model.brake_reasons import BrakeReason
@@ -44,6 +45,7 @@ _FAULTS: dict[Reason, FaultParty] = {
     VersionReason.SectorMemberUnreadable: FaultParty.OUTSIDE,
     UpgradeReason.ClusterUnread: FaultParty.OUTSIDE,
     UpgradeReason.OrgPartlyRead: FaultParty.OUTSIDE,
+    LabelReason.LabelsUnread: FaultParty.OUTSIDE,
     VersionReason.SectorMemberUnread: FaultParty.OUTSIDE,
     UpgradeReason.MutexUnread: FaultParty.OUTSIDE,
     VersionReason.FailuresUnread: FaultParty.OUTSIDE,

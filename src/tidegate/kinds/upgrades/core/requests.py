@@ -42,7 +42,10 @@ class OcmRequest(msgspec.Struct, frozen=True):
 
 
 def request_of(cluster: ManagedCluster, step: UpgradeStep) -> OcmRequest:
-    """The request that a step takes; a step without a start has the earliest moment there is."""
+    """The request that a step takes; a step without a start has the earliest moment there is.
+
+    Labels are several requests, one each (`app/label_edits.py`), and part of no plan of upgrades.
+    """
     ident, version = cluster.ident, step.revision or ""
     starts_at = format_second(step.starts_at if step.starts_at is not None else Instant(0))
     match step.doing:
@@ -61,6 +64,8 @@ def request_of(cluster: ManagedCluster, step: UpgradeStep) -> OcmRequest:
             return create_ocm_policy(
                 ident, version, starts_at, hosted=cluster.is_hosted, pool=step.pool
             )
+        case StepKind.LABELS:
+            raise AssertionError("labels are no single request")
 
 
 def ocm_policies(cluster: str, *, hosted: bool = False, pool: str = "") -> tuple[str, ...]:

@@ -16,10 +16,14 @@ class StepKind(enum.Enum):
     AGREE = "agree"  # a version gate
     ADDON = "addon"  # an add-on of the cluster
     CANCEL_ADDON = "cancel-addon"  # an upgrade of an add-on that is over, or not ours to have
+    LABELS = "labels"  # of the cluster or its organisation, as a person requested
 
 
 class UpgradeStep(Change, frozen=True, gc=False, kw_only=True):
-    """What an option would do; `revision` is the version, the channel, or the gate's minor."""
+    """What an option would do; `revision` is the version, the channel, or the gate's minor.
+
+    Of LABELS it is what they will be, in short, and `ident` says whose they are.
+    """
 
     doing: StepKind
     # The node pool, for POOL and for CANCEL of one; empty: the cluster, or its control plane.

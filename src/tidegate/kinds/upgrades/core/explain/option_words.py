@@ -45,6 +45,7 @@ def option_title(step: UpgradeStep) -> str:
         StepKind.CANCEL: f"take back the upgrade to {step.revision}",
         StepKind.AGREE: f"agree to {step.ident or 'nothing'}",
         StepKind.ADDON: f"add-on {step.addon} to {step.revision}",
+        StepKind.LABELS: f"labels {step.revision}",
         StepKind.CANCEL_ADDON: f"delete a plan of add-on {step.addon} for {step.revision}",
     }[step.doing]
 

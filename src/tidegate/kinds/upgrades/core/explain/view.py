@@ -1,9 +1,14 @@
 """An organisation as rows: what every command and the API show of its plan."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from tidegate.explain.view import Needs, OptionRow, PartitionView, TargetRow
 from tidegate.gates.approval import missing_approvals
+from tidegate.kinds.upgrades.core.explain.label_rows import (
+    label_options,
+    request_rows,
+    stopped,
+)
 from tidegate.kinds.upgrades.core.explain.phase import UpgradePhase, phase_of
 from tidegate.kinds.upgrades.core.explain.summary import ClusterSummary, cluster_summaries
 from tidegate.kinds.upgrades.core.journal.made import OrganisationPlan
@@ -35,7 +40,10 @@ def organisation_view(
 ) -> PartitionView:
     """The rows of an organisation."""
     found = sorted(cluster_summaries(made.plan), key=_place)
-    rows = tuple(target_row(each) for each in found)
+    labelling = made.labelling
+    requests = () if labelling is None else tuple(request_rows(labelling))
+    wanted = {} if labelling is None else label_options(labelling)
+    rows = tuple(target_row(each, wanted) for each in found)
     failed = tuple(each.name for each in rows if each.state == "Failed")
     wrong = tuple(each.member.cluster.name for each in found if each.member.label_errors)
     moving = sum(each.state == "Updating" for each in rows)
@@ -51,11 +59,13 @@ def organisation_view(
             approvals=missing_approvals(each.verdicts for each in made.plan.options),
             failures=failed,
             mistakes=wrong,
+            requests=stopped(requests),
         ),
         recheck_at=recheck_at,
         paused=paused,
         gates=tuple(each.name for each in made.world.brakes.approvals),
         gate_versions=_gate_versions(found),
+        requests=requests,
         breached=bool(failed),
     )
 
@@ -73,9 +83,10 @@ def _headline(rows: tuple[TargetRow, ...], paused: bool) -> str:
     return " · ".join((["Paused"] if paused else []) + [counted(len(rows), "cluster"), *counts])
 
 
-def target_row(summary: ClusterSummary) -> TargetRow:
-    """One cluster."""
+def target_row(summary: ClusterSummary, wanted: Mapping[str, OptionRow] | None = None) -> TargetRow:
+    """One cluster; `wanted`: what is requested of labels, by external id."""
     cluster = summary.member.cluster
+    labels_option = (wanted or {}).get(cluster.uuid)
     phase, shut = phase_of(summary)
     labels = brake_labels(summary.fleet.org, cluster)
     return TargetRow(
@@ -88,7 +99,10 @@ def target_row(summary: ClusterSummary) -> TargetRow:
         waits=_waits(summary, phase),
         withdrawable=_withdrawable(summary),
         shut=shut if shut is not None else summary.shut,
-        options=tuple(_option(each) for each in summary.options),
+        options=(
+            *map(_option, summary.options),
+            *([] if labels_option is None else [labels_option]),
+        ),
     )
 
 

@@ -9,6 +9,8 @@ import msgspec
 from tidegate.journal.fact import Fact, Mode, because, register, some_names
 from tidegate.journal.verdict_marks import plan_news
 from tidegate.kinds.upgrades.core.history import Minima
+from tidegate.kinds.upgrades.core.labels.label_edit import ORGANISATION, HolderChange
+from tidegate.kinds.upgrades.core.labels.label_requests import change_words
 from tidegate.kinds.upgrades.core.rules.soak import SoakSnapshot
 from tidegate.kinds.upgrades.core.service import RuleSet
 from tidegate.kinds.upgrades.core.step import UpgradeStep
@@ -172,4 +174,26 @@ class Imported(Fact, frozen=True, tag="imported", kw_only=True, omit_defaults=Tr
         return f"soak of {counted(versions, 'version')} from {self.origin}{because(self.reason)}"
 
 
-register(Surveyed, Planned, Imported)
+class LabelsRequested(Fact, frozen=True, tag="labelsRequested", kw_only=True, omit_defaults=True):
+    """A person requested other labels; a worker writes them with the rights of the service."""
+
+    ident: str
+    # Each label with the value it had: one that has another by then is not written.
+    changes: tuple[HolderChange, ...]
+    reason: str = ""
+
+    def line(self) -> str:
+        """What of which holder, and why."""
+        texts: dict[str, list[str]] = {}
+        for each in self.changes:
+            name = "the organisation" if each.holder.kind == ORGANISATION else each.holder.called
+            texts.setdefault(change_words(each.edits), []).append(name)
+        what = "; ".join(f"{some_names(names)}: {text}" for text, names in texts.items())
+        return f"request {self.ident} of labels: {what}{because(self.reason)}"
+
+    def names(self, target: str) -> bool:
+        """Whether labels of a cluster are among them."""
+        return target in {each.holder.called for each in self.changes}
+
+
+register(Surveyed, Planned, Imported, LabelsRequested)

@@ -13,10 +13,12 @@ from tidegate.kinds.upgrades.core.journal.state import (
     past_of,
     world_of,
 )
+from tidegate.kinds.upgrades.core.labels.label_requests import LabelRequests
 from tidegate.kinds.upgrades.core.legacy_plan import LegacyRun, theirs
 from tidegate.kinds.upgrades.core.rules.agreements import agree
 from tidegate.kinds.upgrades.core.rules.decide import decide
 from tidegate.kinds.upgrades.core.rules.fleet import brake_labels
+from tidegate.kinds.upgrades.core.rules.label_requests import LabelRequestPlan, label_plan
 from tidegate.kinds.upgrades.core.rules.plan import UpgradePlan
 from tidegate.kinds.upgrades.core.service import RuleSet as ServiceRules
 from tidegate.kinds.upgrades.core.step import StepKind, UpgradeStep
@@ -35,6 +37,8 @@ class OrganisationWorld(msgspec.Struct, frozen=True):
     paused: bool = False
     # Organisations it inherits from that are served, and were never observed.
     unseen: tuple[str, ...] = ()
+    # Labels that people requested.
+    requested: LabelRequests = LabelRequests()
 
 
 class OrganisationPlan(msgspec.Struct, frozen=True):
@@ -47,6 +51,8 @@ class OrganisationPlan(msgspec.Struct, frozen=True):
     # What the predecessor would keep and count, where its rules decided; None: ours did.
     theirs: LegacyRun | None = None
     unseen: tuple[str, ...] = ()
+    # The labels that people requested; None: nothing is requested.
+    labelling: LabelRequestPlan | None = None
 
 
 def organisation_world(
@@ -78,7 +84,9 @@ def organisation_world(
         for each in state.others
         if (key := f"{each.env}/{each.id}") in served and others[key].surveyed_at is None
     )
-    return OrganisationWorld(waiting_for(world, unseen), compat, state.paused, unseen)
+    return OrganisationWorld(
+        waiting_for(world, unseen), compat, state.paused, unseen, state.requested
+    )
 
 
 def other_keys(state: UpgradeState) -> list[str]:
@@ -97,7 +105,7 @@ def waiting_for(world: UpgradeWorld, unseen: tuple[str, ...]) -> UpgradeWorld:
 
 
 def organisation_plan(found: OrganisationWorld, now: Instant) -> OrganisationPlan:
-    """Decide upgrades and agreements."""
+    """Decide upgrades, agreements and the labels that people requested."""
     world = found.world
     plan = decide(world, now)
     # Where no service is disabled for an organisation, the approver serves the same fleets.
@@ -110,7 +118,9 @@ def organisation_plan(found: OrganisationWorld, now: Instant) -> OrganisationPla
         agreeing = msgspec.structs.replace(agreeing, options=[], actions=[], recheck_at=None)
     if found.paused:
         plan, agreeing = _paused(plan), _paused(agreeing)
-    return OrganisationPlan(world, plan, agreeing, legacy, found.unseen)
+    # By whichever rules upgrades are decided, and in a pause: they are declarations.
+    labelling = label_plan(world, found.requested, now) if found.requested else None
+    return OrganisationPlan(world, plan, agreeing, legacy, found.unseen, labelling)
 
 
 _BACK = (StepKind.CANCEL, StepKind.CANCEL_ADDON)

@@ -11,10 +11,12 @@ from tidegate.journal.fact import Mode
 from tidegate.journal.keys import task_key
 from tidegate.kinds.upgrades.core.journal.facts import HistoryNews, Job, Planned, Standpoint
 from tidegate.kinds.upgrades.core.journal.state import UpgradeState
+from tidegate.kinds.upgrades.core.labels.label_requests import stand_key
+from tidegate.kinds.upgrades.core.rules.label_requests import LabelRequestPlan
 from tidegate.kinds.upgrades.core.rules.plan import UpgradePlan
 from tidegate.kinds.upgrades.core.step import StepKind, UpgradeStep
 from tidegate.kinds.upgrades.core.world import LATEST
-from tidegate.model.plan import Option
+from tidegate.model.plan import Option, Plan
 from tidegate.model.reason import Outcome
 from tidegate.model.time import Instant
 from tidegate.model.verdict import Verdict
@@ -31,17 +33,22 @@ def record_plans(
     mode: Mode,
     kept: HistoryNews | None = None,
     unseen: tuple[str, ...] = (),
+    labelling: LabelRequestPlan | None = None,
 ) -> Planned:
     """What is written down of plans made together, as entry number `seq` of their partition."""
-    stands = standpoints(plans)
+    stands = standpoints(plans, labelling)
     changed = tuple(each for each in stands if state.stands.get(each.target) != each)
     jobs = tuple(job for i, plan in enumerate(plans) for job in _jobs(partition, seq, i, plan))
+    every: tuple[Plan, ...] = plans
+    if labelling is not None:
+        jobs += tuple(_label_jobs(partition, seq, len(plans), labelling))
+        every += (labelling,)
     return Planned(
         now=now,
         mode=mode,
         tasks=jobs,
         changed=changed,
-        recheck_at=opens_at(plans, now),
+        recheck_at=opens_at(every, now),
         digest=digest(stands, jobs),
         kept=kept,
         unseen=unseen,
@@ -49,7 +56,7 @@ def record_plans(
     )
 
 
-def opens_at(plans: Iterable[UpgradePlan], now: Instant) -> Instant | None:
+def opens_at(plans: Iterable[Plan], now: Instant) -> Instant | None:
     """The first moment at which time alone may let something start; None: it does not.
 
     A gate that time shuts stops nothing that was asked for before, so it is not counted.
@@ -75,14 +82,28 @@ def _jobs(partition: str, seq: int, which: int, plan: UpgradePlan) -> Iterable[J
             yield Job(key, action.target, name, step)
 
 
-def standpoints(plans: Iterable[UpgradePlan]) -> list[Standpoint]:
-    """Where every cluster stands, over all its options."""
+def _label_jobs(partition: str, seq: int, which: int, labelling: LabelRequestPlan) -> Iterable[Job]:
+    called = {each.target: each.called for each in labelling.holders}
+    for at, action in enumerate(labelling.actions):
+        step, name = action.change, called[action.target]
+        if isinstance(step, UpgradeStep):
+            yield Job(task_key(partition, f"{seq}.{which}.{at}", name), action.target, name, step)
+
+
+def standpoints(
+    plans: Iterable[UpgradePlan], labelling: LabelRequestPlan | None = None
+) -> list[Standpoint]:
+    """Where every cluster stands, over all its options; then every holder of requested labels."""
     texts: dict[int, str] = {}
     options: dict[str, list[tuple[str, str, Shut]]] = {}
     for plan in plans:
         for option in plan.options:
             uuid = plan.members[option.target].cluster.uuid
             options.setdefault(uuid, []).append(_stand(option, texts))
+    if labelling is not None:
+        for option in labelling.options:
+            key = stand_key(labelling.holders[option.target].holder)
+            options.setdefault(key, []).append(_stand(option, texts))
     return [Standpoint(uuid, tuple(some)) for uuid, some in options.items()]
 
 

@@ -16,6 +16,7 @@ from tidegate.journal.shadow import ShadowDecision, Shadowed
 from tidegate.kinds.upgrades.core.history import SoakHistory
 from tidegate.kinds.upgrades.core.journal.facts import Job, Planned, Standpoint, Surveyed
 from tidegate.kinds.upgrades.core.journal.made import (
+    OrganisationPlan,
     OrganisationWorld,
     organisation_plan,
     waiting_for,
@@ -60,23 +61,23 @@ def replay(entries: Iterable[JournalEntry], others: Others) -> Iterator[Replayed
     for entry in known(entries):
         fact = entry.fact()
         if isinstance(fact, Planned):
-            plans = _again(state, others, fact)
-            if plans is not None:
-                stands = standpoints(plans)
+            made = _again(state, others, fact)
+            if made is not None:
+                stands = standpoints((made.plan, made.agreeing), made.labelling)
                 same = digest(stands, fact.tasks) == fact.digest
                 difference = None if same else _difference(state, stands, fact)
                 yield Replayed(entry.seq, len(state.clusters), difference)
         state = fold(state, entry.at, fact, entry.actor)
 
 
-def _again(state: UpgradeState, others: Others, fact: Planned) -> Plans | None:
+def _again(state: UpgradeState, others: Others, fact: Planned) -> OrganisationPlan | None:
     world = _world(state, others, fact.now)
     if world is None:
         return None
     world = msgspec.structs.replace(waiting_for(world, fact.unseen), edition=fact.edition)
     compat = state.rules is RuleSet.COMPAT
-    made = organisation_plan(OrganisationWorld(world, compat, state.paused), fact.now)
-    return made.plan, made.agreeing
+    found = OrganisationWorld(world, compat, state.paused, requested=state.requested)
+    return organisation_plan(found, fact.now)
 
 
 def _world(

@@ -20,13 +20,21 @@ from tidegate.kinds.upgrades.core.history import Minima, SoakHistory
 from tidegate.kinds.upgrades.core.journal.facts import (
     Imported,
     Job,
+    LabelsRequested,
     Planned,
     SoakDoc,
     SoakSample,
     Standpoint,
     Surveyed,
 )
+from tidegate.kinds.upgrades.core.journal.label_state import (
+    LABEL_STEPS,
+    labels_written,
+    request_labels,
+    settle_labels,
+)
 from tidegate.kinds.upgrades.core.journal.past import history_of, patched
+from tidegate.kinds.upgrades.core.labels.label_requests import LabelRequests
 from tidegate.kinds.upgrades.core.refusal import OcmRefusal, what_of
 from tidegate.kinds.upgrades.core.rules.soak import SoakLedger, SoakObservation, SoakSnapshot
 from tidegate.kinds.upgrades.core.rules.soak import fold as soaked
@@ -84,6 +92,8 @@ class UpgradeState(msgspec.Struct):
     paused: bool = False
     # What people answered at approval gates, by gate.
     responses: dict[str, tuple[Response, ...]] = {}
+    # Labels that people requested and that are not written yet.
+    requested: LabelRequests = LabelRequests()
 
 
 def fold(state: UpgradeState, at: Instant, fact: Fact, actor: str) -> UpgradeState:
@@ -92,6 +102,9 @@ def fold(state: UpgradeState, at: Instant, fact: Fact, actor: str) -> UpgradeSta
         return decode(fact.state)
     if isinstance(fact, Asked):
         _person_asked(state, at, fact, actor)
+        return state
+    if isinstance(fact, LabelsRequested):
+        request_labels(state, at, fact, actor)
         return state
     step = _STEPS.get(type(fact))
     if step is not None:
@@ -124,6 +137,7 @@ def _surveyed(state: UpgradeState, at: Instant, fact: Surveyed) -> None:
     state.surveyed_at = at
     # What was asked for before this look is seen in it, or was not carried out.
     state.jobs = {}
+    settle_labels(state)
 
 
 def _sights(glimpses: Iterable[SoakSample], at: Instant) -> Iterable[SoakObservation]:
@@ -166,7 +180,9 @@ def _acted(state: UpgradeState, at: Instant, fact: Acted) -> None:
     if fact.outcome is TaskOutcome.DONE or perhaps:
         state.done_at[job.target] = at
         cluster = state.clusters.get(job.target)
-        if cluster is not None:
+        if job.change.doing is StepKind.LABELS:
+            labels_written(state, job)
+        elif cluster is not None:
             state.clusters[job.target] = after(cluster, job.change)
     if fact.refused:
         known = state.refused.setdefault(job.target, {})
@@ -276,6 +292,7 @@ _STEPS: dict[type, Callable[[UpgradeState, Instant, Fact], None]] = {
     Told: _told,  # type: ignore[dict-item]
     Bound: _bound,  # type: ignore[dict-item]
     Imported: _imported,  # type: ignore[dict-item]
+    **LABEL_STEPS,  # type: ignore[dict-item]
 }
 
 

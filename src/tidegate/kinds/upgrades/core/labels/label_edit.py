@@ -95,7 +95,12 @@ def edits_of(there: Mapping[str, str], wanted: Wanted) -> tuple[LabelEdit, ...]:
             after = before if value == "" and not before else None
         if before != after:
             found.append(LabelEdit(label, before, after))
-    return tuple(sorted(found, key=_turn))
+    return ordered(found)
+
+
+def ordered(edits: Iterable[LabelEdit]) -> tuple[LabelEdit, ...]:
+    """Edits of one holder in the order in which they are written."""
+    return tuple(sorted(edits, key=_turn))
 
 
 def _turn(edit: LabelEdit) -> tuple[int, str]:

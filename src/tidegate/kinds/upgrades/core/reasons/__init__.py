@@ -1,5 +1,6 @@
 """The reasons of upgrades: gate, outcome, sentence and what opens it."""
 
+from tidegate.kinds.upgrades.core.reasons.label_reasons import LabelReason
 from tidegate.kinds.upgrades.core.reasons.rules_reasons import LegacyReason
 from tidegate.kinds.upgrades.core.reasons.sharing_reasons import SharingReason
 from tidegate.kinds.upgrades.core.reasons.upgrade_reasons import UpgradeReason
@@ -11,4 +12,5 @@ UPGRADE_REASONS: tuple[type[Reason], ...] = (
     VersionReason,
     SharingReason,
     LegacyReason,
+    LabelReason,
 )

@@ -107,7 +107,7 @@ class AddonUpgrades:
                     addon=addon.id,
                     ident=plan.id,
                 )
-                late = lately(self._world, member.cluster, step, self._now)
+                late = lately(self._world, member.cluster.uuid, step, self._now)
                 yield Option(at, step, (*said, *late))
 
     def _unwanted(self, member: FleetMember, addon: str, plan: OcmUpgrade) -> str:
@@ -145,7 +145,7 @@ class AddonUpgrades:
                 *ground.asked.quarantine(version),
                 ground.ahead.verdict(mine, version),
                 *self._braking.verdicts(member, name, step.starts_at),
-                *lately(self._world, member.cluster, step, self._now),
+                *lately(self._world, member.cluster.uuid, step, self._now),
             )
         yield Option(at, step, said)
 

@@ -281,7 +281,7 @@ class UpgradePass:
         yield Option(at, step, (*said, *self._lately(member, step)))
 
     def _lately(self, member: FleetMember, step: UpgradeStep) -> Verdicts:
-        return lately(self._world, member.cluster, step, self._now)
+        return lately(self._world, member.cluster.uuid, step, self._now)
 
 
 def _behind(member: FleetMember) -> Verdict:

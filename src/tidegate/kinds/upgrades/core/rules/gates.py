@@ -269,10 +269,10 @@ class VersionGates:
 
 
 def lately(
-    world: UpgradeWorld, cluster: ManagedCluster, step: UpgradeStep, now: Instant
+    world: UpgradeWorld, target: str, step: UpgradeStep, now: Instant
 ) -> tuple[Verdict, ...]:
     """Whether this very step was refused a moment ago; nothing where it was not."""
-    refused = world.refused.get(cluster.uuid)
+    refused = world.refused.get(target)
     one = refused.get(what_of(step)) if refused else None
     if one is None or one.until <= now:
         return ()

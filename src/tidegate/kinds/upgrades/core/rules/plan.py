@@ -66,6 +66,7 @@ _RANKS = {
     StepKind.ADDON: 1,
     StepKind.CHANNEL: 2,
     StepKind.AGREE: 3,
+    StepKind.LABELS: 4,
 }
 
 

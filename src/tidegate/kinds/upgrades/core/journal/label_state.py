@@ -1,0 +1,82 @@
+"""What requests of labels, and their being written, make of the state of an organisation."""
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, TypeGuard
+
+from msgspec.structs import replace
+
+from tidegate.journal.facts import Withdrawn
+from tidegate.kinds.upgrades.core.journal.facts import Job, LabelsRequested
+from tidegate.kinds.upgrades.core.labels.label_edit import ORGANISATION, with_edits
+from tidegate.kinds.upgrades.core.labels.label_requests import (
+    LabelRequest,
+    LabelRequests,
+    RequestedLabel,
+    edits_text,
+    holder_id,
+    labels_there,
+    stand_key,
+)
+from tidegate.kinds.upgrades.core.step import StepKind
+from tidegate.model.time import Instant
+
+if TYPE_CHECKING:
+    from tidegate.kinds.upgrades.core.journal.state import UpgradeState
+
+
+def request_labels(state: "UpgradeState", at: Instant, fact: LabelsRequested, actor: str) -> None:
+    """Take over a request; it wins over earlier ones of the same labels."""
+    request = LabelRequest(fact.ident, actor, at, fact.reason)
+    _take(state, state.requested.adding(request, fact.changes))
+
+
+def _withdrawn(state: "UpgradeState", _: Instant, fact: Withdrawn) -> None:
+    """Forget what is left of a request."""
+    _take(state, state.requested.without(fact.ident))
+
+
+def settle_labels(state: "UpgradeState") -> None:
+    """Forget what is there already, and holders that are gone."""
+    _take(state, state.requested)
+
+
+def wanted_labels(state: "UpgradeState", job: Job) -> tuple[RequestedLabel, ...]:
+    """The labels that a task writes; none where something else is requested by now."""
+    mine = state.requested.of_holder(holder_id(job.target, state.clusters))
+    return mine if edits_text(each.edit for each in mine) == job.change.revision else ()
+
+
+def is_of_labels(task: object) -> TypeGuard[Job]:
+    """Whether a task writes labels."""
+    return isinstance(task, Job) and task.change.doing is StepKind.LABELS
+
+
+def is_of_organisation(task: object) -> bool:
+    """Whether a task writes labels of the organisation itself."""
+    return is_of_labels(task) and task.change.ident == ORGANISATION
+
+
+def labels_written(state: "UpgradeState", job: Job) -> None:
+    """Labels were written: they are so until the next look says otherwise."""
+    edits = [each.edit for each in wanted_labels(state, job)]
+    cluster, org = state.clusters.get(job.target), state.org
+    if job.change.ident == ORGANISATION and org is not None:
+        state.org = replace(org, labels=with_edits(org.labels, edits))
+    elif cluster is not None:
+        state.clusters[job.target] = replace(cluster, labels=with_edits(cluster.labels, edits))
+    _take(state, state.requested)
+
+
+def _take(state: "UpgradeState", found: LabelRequests) -> None:
+    if not found and not state.requested:
+        return
+    left = found.settled(labels_there(state.org, state.clusters.values()))
+    for each in set(state.requested.holders) - set(left.holders):
+        state.stands.pop(stand_key(each), None)
+    state.requested = left
+
+
+LABEL_STEPS: Mapping[type, Callable[["UpgradeState", Instant, Withdrawn], None]] = {
+    Withdrawn: _withdrawn
+}
+"""What every kind knows of requests, for labels."""
