@@ -12,6 +12,7 @@ from tidegate.access.roles import Caller, Grant, GrantScope, Reached, Right, Rol
 from tidegate.api.login import rates
 from tidegate.api.route_table import ACTS, QUESTIONS
 from tidegate.kinds.promotions.api.acts import PROMOTION_ACTS
+from tidegate.kinds.upgrades.api.label_questions import LABEL_QUESTIONS
 from tidegate.model.errors import UserError
 
 # What each scope is, and the groups that are seen by it; all of them: the partition is seen whole.
@@ -37,6 +38,18 @@ SCOPES: dict[str, tuple[dict[str, object], tuple[str, ...]]] = {
 }
 
 
+REQUEST_BODIES: dict[str, dict[str, object]] = {
+    "withdraw": {"request": "x"},
+    "policy": {"policies": [{"name": "x", "labels": {"sector": "y"}}]},
+    "remove-policy": {"clusters": ["x"]},
+    "sectors": {"sectors": [{"name": "x"}]},
+    "remove-sectors": {"sectors": ["x"]},
+    "version-blocks": {"add": ["x"]},
+    "inheritance": {"add": {"inherit": ["x"]}},
+    "gate-approvals": {"gates": ["ocp"]},
+}
+
+
 def hidden_names(groups: tuple[str, ...]) -> list[str]:
     """The targets that are in none of these groups."""
     return [name for group, names in TARGETS.items() if group not in groups for name in names]
@@ -57,7 +70,8 @@ def test_every_route_for_every_role_and_scope(asked: Service, role: Role, scope:
     for question in QUESTIONS:
         more = "?verb=why" if question.path == "/can-i" else ""
         answer = client.get(question.path.replace("{name}", PARTITION) + more)
-        missing = question.path == "/suspects/{name}"  # of a version, and none is quarantined
+        # Of a version, and none is quarantined; of an organisation, and it is none.
+        missing = question.path == "/suspects/{name}" or question in LABEL_QUESTIONS
         expected = 404 if missing or (question.named and not groups) else 200
         if question.right not in role.rights or (question.right is Right.ADMINISTER and limits):
             expected = 403  # tokens are of those who may all
@@ -75,6 +89,7 @@ def test_every_route_for_every_role_and_scope(asked: Service, role: Role, scope:
         if route in PROMOTION_ACTS:
             known = {"target": "x", "version": "a" * 40, "evidence": "x", "good": True}
             body |= {each: known[each] for each in fields if each in known}
+        body |= REQUEST_BODIES.get(route.verb, {})
         if "groups" in fields:
             body["groups"] = ["stage"]
         if "request" in fields:

@@ -193,6 +193,8 @@ class Recorder:
             return RecordedAnswer(known, "", repeated=True)
         self._check(route, asked.match, tag, prepared)
         answer = encoded(prepared.answer)
+        if not prepared.facts:
+            return RecordedAnswer(answer, tag)  # nothing would change by it
         said = Requested(
             act=f"{route.verb}/{asked.name}".rstrip("/"),
             via=caller.via,

@@ -7,6 +7,7 @@ from tidegate.app.brakes.change import BrakeReport, LiftReport, brake_report
 from tidegate.app.brakes.release import BrakeRelease
 from tidegate.app.brakes.request import check_brake
 from tidegate.journal.brake_state import PARTITION as BRAKES
+from tidegate.kinds.upgrades.api.label_acts import LABEL_ACTS
 from tidegate.kinds.upgrades.app.expedite import ExpediteEffect, expedite_effect
 
 
@@ -45,4 +46,5 @@ UPGRADE_ACTS: tuple[ActRoute, ...] = (
         Right.OPERATE,
         stops=True,
     ),
+    *LABEL_ACTS,
 )

@@ -7,6 +7,7 @@ from msgspec import Meta
 from tidegate.api.questions import asked_duration, label_selector
 from tidegate.api.route import QuestionRoute, RouteQuery, RouteQuestion
 from tidegate.explain.pace import DAYS_AHEAD, DatePace
+from tidegate.kinds.upgrades.api.label_questions import LABEL_QUESTIONS
 from tidegate.kinds.upgrades.app.clusters import ClusterList, list_clusters
 from tidegate.kinds.upgrades.app.lint import LintReport, lint_fleet
 from tidegate.kinds.upgrades.app.owners.status import UpgradeStatus, upgrade_status
@@ -143,4 +144,5 @@ UPGRADE_QUESTIONS: tuple[QuestionRoute, ...] = (
     QuestionRoute("/plan", plan, (UpgradePlanList,), long=True),
     QuestionRoute("/lint", lint, (LintReport,), long=True),
     QuestionRoute("/what-if", what_if, (WhatIfReport,), long=True),
+    *LABEL_QUESTIONS,
 )

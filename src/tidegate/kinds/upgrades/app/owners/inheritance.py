@@ -54,6 +54,11 @@ async def read_inheritance_of(
     declared, others = await asyncio.gather(
         read_organisation(manager, org, now), _version_data(manager)
     )
+    return list_inheritance(declared, others, "not visible to your token")
+
+
+def list_inheritance(declared: DeclaredOrganisation, others: Sides, unseen: str) -> Inheritance:
+    """The organisations that soak is shared with; `unseen`: what is said of one not in `others`."""
     document = inheritance_document(declared.org.labels)
     return Inheritance(
         warnings=declared.warnings,
@@ -61,7 +66,7 @@ async def read_inheritance_of(
         inherit=tuple(document["inherit"]),
         publish=tuple(document["publish"]),
         sides=tuple(
-            _side(declared.org.id, each, others.get(each), direction)
+            _side(declared.org.id, each, others.get(each), direction, unseen)
             for direction, label in DIRECTIONS.items()
             for each in listed_items([declared.org.labels.get(label, "")])
         ),
@@ -76,10 +81,12 @@ async def _version_data(manager: ManagedClusters) -> Sides:
     return found
 
 
-def _side(own: str, name: str, other: Mapping[str, str] | None, direction: str) -> InheritanceSide:
+def _side(
+    own: str, name: str, other: Mapping[str, str] | None, direction: str, unseen: str
+) -> InheritanceSide:
     inherits = direction == "inherit"
     agrees: bool | None = None
-    text = "not visible to your token"
+    text = unseen
     if other is not None:
         agrees = own in listed_items([other.get(PUBLISH if inherits else INHERIT, "")])
         if inherits:

@@ -134,6 +134,11 @@ def check_names(names: Iterable[str]) -> None:
 
 def set_sector(declared: DeclaredOrganisation, name: str, flags: SectorFlags) -> LabelPlan:
     """Set what is named of one sector; with nothing named, declare it."""
+    return set_sectors(declared, [wanted_sector(declared, name, flags)], replace=False)
+
+
+def wanted_sector(declared: DeclaredOrganisation, name: str, flags: SectorFlags) -> WantedSector:
+    """What flags ask for of one sector, given what is there."""
     label = SECTOR_DEPENDENCIES + name
     there = [each.strip() for each in split(declared.org.labels.get(label)) or ()]
     given, more = listed_items(flags.depends_on), listed_items(flags.add_dependency)
@@ -148,8 +153,7 @@ def set_sector(declared: DeclaredOrganisation, name: str, flags: SectorFlags) ->
         base = given if flags.depends_on else there
         kept = [each for each in (*base, *more) if each and each not in fewer]
         behind = tuple(dict.fromkeys(kept))
-    wanted_sector = WantedSector(name, behind, flags.max_parallel)
-    return set_sectors(declared, [wanted_sector], replace=False)
+    return WantedSector(name, behind, flags.max_parallel)
 
 
 def remove_sectors(declared: DeclaredOrganisation, names: tuple[str, ...]) -> LabelPlan:

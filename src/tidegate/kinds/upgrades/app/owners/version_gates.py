@@ -6,13 +6,16 @@ from collections.abc import Iterable, Mapping
 import msgspec
 from msgspec import UNSET, UnsetType, field
 
+from tidegate.kinds.upgrades.app.owners.changes import LabelPlan, organisation_change
 from tidegate.kinds.upgrades.app.owners.organisation import (
     DeclaredOrganisation,
     OwnerDocument,
+    listed_items,
     read_organisation,
     unreadable,
 )
-from tidegate.kinds.upgrades.core.gates_ahead import PendingGate, ahead_of
+from tidegate.kinds.upgrades.core.gates_ahead import PendingGate, ahead_of, approvals
+from tidegate.kinds.upgrades.core.labels.label_edit import APPROVALS
 from tidegate.kinds.upgrades.core.versions import is_version, minor_of
 from tidegate.kinds.upgrades.core.world import ManagedCluster, MinorGate, Organisation
 from tidegate.kinds.upgrades.ocm.documents import VersionGate
@@ -203,6 +206,12 @@ def _gate(outlook: GateOutlook, ahead: PendingGate) -> GateAhead:
         warning=gate.warning_message,
         documentation=gate.documentation_url,
     )
+
+
+def approve_gates(declared: DeclaredOrganisation, kinds: Iterable[str]) -> LabelPlan:
+    """Have the service agree to kinds of gates, for the organisation; none: the default holds."""
+    wanted = {APPROVALS: ",".join(approvals(listed_items(kinds)))}
+    return LabelPlan(organisation_change(declared, wanted))
 
 
 def prepare_agreements(

@@ -7,10 +7,9 @@ import click
 from tidegate.cli.main import FAILURE
 from tidegate.cli.output import FORMATS, emit, terminal_width
 from tidegate.cli.shape import Act, Command, LazyGroup
-from tidegate.kinds.upgrades.app.owners.changes import LabelPlan, organisation_change
-from tidegate.kinds.upgrades.app.owners.organisation import listed_items
 from tidegate.kinds.upgrades.app.owners.version_gates import (
     VersionGateList,
+    approve_gates,
     list_gates,
     read_gates,
 )
@@ -22,8 +21,6 @@ from tidegate.kinds.upgrades.cli.owners.label_change import (
 )
 from tidegate.kinds.upgrades.cli.text.label_changes import show_warnings
 from tidegate.kinds.upgrades.cli.text.owned import gate_lines
-from tidegate.kinds.upgrades.core.gates_ahead import approvals
-from tidegate.kinds.upgrades.core.labels.label_edit import APPROVALS
 from tidegate.wiring import clock
 
 
@@ -116,5 +113,4 @@ def approve(
     """
     if bool(kinds) == unsaid:
         raise click.UsageError("Specify gates: ocp, sts, ingress, none, or --unsaid")
-    wanted = {APPROVALS: ",".join(approvals(listed_items(kinds)))}
-    change_labels(access, lambda found: LabelPlan(organisation_change(found, wanted)), options)
+    change_labels(access, lambda found: approve_gates(found, kinds), options)

@@ -1,0 +1,121 @@
+"""Changes of labels that are requested of a service: planned on the last recorded survey, checked
+by the rules that upgrades are decided by, and recorded; a worker writes them.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+
+import msgspec
+
+from tidegate.access.roles import Caller, Reached
+from tidegate.app.change_requests import ChangeRequestReport, request_ident, request_report
+from tidegate.app.partitions.journals import Journals
+from tidegate.kinds.upgrades.app.owners.changes import LabelChange, Planner, label_changes
+from tidegate.kinds.upgrades.app.owners.recorded_organisation import (
+    RecordedOrganisation,
+    reached_cluster,
+    recorded_organisation,
+)
+from tidegate.kinds.upgrades.core.journal.facts import LabelsRequested
+from tidegate.kinds.upgrades.core.labels.label_check import check
+from tidegate.kinds.upgrades.core.labels.label_edit import (
+    ORGANISATION,
+    HolderChange,
+    LabelEdit,
+    with_edits,
+)
+from tidegate.kinds.upgrades.core.labels.label_requests import labels_there
+from tidegate.model.errors import UserError
+from tidegate.model.problem import Problem
+
+ANOTHER = "what is requested is not valid for a cluster that you do not see"
+
+
+class LabelRequestReport(ChangeRequestReport, frozen=True, kw_only=True):
+    """Labels that are requested: every one that changes, what every gate says, what follows."""
+
+    # Empty: all labels have these values, or are requested to have them.
+    changes: tuple[LabelChange, ...] = ()
+    # Whether the labels are those of the organisation, and not of clusters.
+    of_organisation: bool = False
+    # How many clusters it reaches.
+    reach: int = 0
+
+
+class PreparedLabels(msgspec.Struct, frozen=True):
+    """A request that can be recorded."""
+
+    partition: str
+    # None: nothing changes.
+    fact: LabelsRequested | None
+    report: LabelRequestReport
+    rows: dict[str, str]
+    reached: tuple[Reached, ...]
+
+
+def prepare_labels(
+    journals: Journals, caller: Caller, name: str, planner: Planner, reason: str
+) -> PreparedLabels:
+    """Plan a change of labels; UserError for what the service would report as an error."""
+    one = journals.find(name)
+    known = recorded_organisation(one, caller)
+    expected = known.expected
+    plan = planner(known.declared(expected))
+    asked = tuple(each for each in plan.changes if each.edits)
+    found = check(expected, asked, one.now)
+    if found.refused:
+        shown = [each for each in found.refused if known.shown(each)] or [ANOTHER]
+        raise UserError(tuple(Problem("", each) for each in shown))
+    there = labels_there(known.org, known.world.clusters)
+    changes = tuple(HolderChange(each.holder, tuple(_anew(each, there))) for each in asked)
+    warnings = (*filter(known.shown, found.warnings), *known.gaps(journals.now))
+    fact, actor = None, caller.actor
+    if changes:
+        ident = request_ident(one.partition, journals.now, actor, [changes, reason])
+        fact = LabelsRequested(ident=ident, changes=changes, reason=reason)
+        base = request_report(journals, one, fact, actor, warnings=warnings, notes=plan.notes)
+    else:
+        base = ChangeRequestReport(
+            rollout=one.partition,
+            requests=(),
+            warnings=warnings,
+            notes=tuple(_pending(known)),
+            worker=one.worker,
+        )
+    reached = tuple(_reached(known, changes))
+    report = LabelRequestReport(
+        **msgspec.structs.asdict(base),
+        changes=tuple(label_changes(changes, ())),
+        of_organisation=any(each.holder.kind == ORGANISATION for each in changes),
+        reach=len({each.target for each in reached} - {known.org.id}),
+    )
+    return PreparedLabels(one.partition, fact, report, one.rows, reached)
+
+
+def _anew(change: HolderChange, there: Mapping[str, Mapping[str, str]]) -> Iterator[LabelEdit]:
+    """The same edits on what is there, and not on what is requested already."""
+    for each in change.edits:
+        yield LabelEdit(each.label, there[change.holder.id].get(each.label), each.after)
+
+
+def _pending(known: RecordedOrganisation) -> Iterator[str]:
+    """What is requested already, where nothing new is."""
+    for each in known.one.view.requests:
+        yield f"{each.ident} is requested already: {each.change}"
+
+
+def _reached(known: RecordedOrganisation, changes: Iterable[HolderChange]) -> Iterator[Reached]:
+    """The clusters whose labels change, with their labels before and after: nothing is moved into
+    another scope, or out of one. Labels of the organisation are about all of it.
+    """
+    partition, org = known.one.partition, known.org
+    edits = {each.holder.id: each for each in changes}
+    if org.id in edits:
+        yield Reached(partition, "", org.id, {"org": org.id, "env": org.env})
+    for each in known.world.clusters:
+        change = edits.get(each.subscribed_as)
+        if change is None and org.id not in edits:
+            continue
+        yield reached_cluster(partition, org, each)
+        if change is not None:
+            after = msgspec.structs.replace(each, labels=with_edits(each.labels, change.edits))
+            yield reached_cluster(partition, org, after)
