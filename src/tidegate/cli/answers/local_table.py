@@ -7,8 +7,17 @@ _FILES = "reads a bundle and its repository on this machine"
 _CLUSTERS = "reads a bundle on this machine, and clusters with your own credentials"
 _ACTS = "changes clusters with your own credentials: a service acts by its workers alone"
 _FORGE = "edits a repository and asks a forge with your own credentials"
-_OWNER = "asks OpenShift Cluster Manager with the credentials of the owner of the clusters"
-_LABELS = "changes labels at OpenShift Cluster Manager, which only the owner of the clusters may"
+_GATES = (
+    "shows texts and dates of version gates, which surveys do not record: it asks OpenShift"
+    " Cluster Manager with the credentials of the owner of the clusters"
+)
+_SYNC = (
+    "reads a bundle on this machine, and writes labels at OpenShift Cluster Manager with the"
+    " credentials of their owner"
+)
+_AGREES = (
+    "acknowledges for good at OpenShift Cluster Manager, which only the owner of the clusters may"
+)
 _HUB = "reads files of policies on this machine, and a hub with your own credentials"
 _HUB_ACTS = "changes objects of a hub with your own credentials"
 _LOGIN = "keeps logins at services in a file of yours"
@@ -27,24 +36,9 @@ LOCAL: dict[str, str] = {
     "diff": _CLUSTERS,
     "apply": _ACTS,
     "release": _ACTS,
-    "upgrades policy get": _OWNER,
-    "upgrades policy set": _LABELS,
-    "upgrades policy remove": _LABELS,
-    "upgrades policy sync": _LABELS,
-    "upgrades sectors get": _OWNER,
-    "upgrades sectors set": _LABELS,
-    "upgrades sectors remove": _LABELS,
-    "upgrades version-blocks get": _OWNER,
-    "upgrades version-blocks add": _LABELS,
-    "upgrades version-blocks remove": _LABELS,
-    "upgrades version-blocks set": _LABELS,
-    "upgrades inheritance get": _OWNER,
-    "upgrades inheritance add": _LABELS,
-    "upgrades inheritance remove": _LABELS,
-    "upgrades inheritance set": _LABELS,
-    "upgrades gates get": _OWNER,
-    "upgrades gates approve": _LABELS,
-    "upgrades gates agree": "agrees at OpenShift Cluster Manager, which only the owner may",
+    "upgrades policy sync": _SYNC,
+    "upgrades gates get": _GATES,
+    "upgrades gates agree": _AGREES,
     "upgrades soak import": (
         "takes over files of AUS before a worker leads an organisation: run it where the database"
         " is"

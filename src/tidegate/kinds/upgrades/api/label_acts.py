@@ -54,6 +54,8 @@ class PolicyEntry(
     name: str
     # By their names without prefix, as in `soak-days`; null or an empty text removes one.
     labels: dict[str, str | None]
+    # Labels that are no part of an upgrade policy.
+    others: dict[str, str | None] = {}
 
 
 class PolicyBody(RouteBody, frozen=True):
@@ -137,7 +139,7 @@ def policy(act: RouteAct[PolicyBody]) -> PreparedAct:
     """Request labels of upgrade policies of clusters; all else is unchanged."""
     body = act.body
     _check_labels(body)
-    every = [WantedPolicy(each.name, "", each.labels) for each in body.policies]
+    every = [WantedPolicy(each.name, "", {**each.labels, **each.others}) for each in body.policies]
     return _requested(act, lambda found: set_policies(found, every, replace=body.replace))
 
 

@@ -3,8 +3,6 @@
 The labels of an organisation are for callers that see all of it.
 """
 
-import msgspec
-
 from tidegate.api.route import QuestionRoute, RouteQuery, RouteQuestion
 from tidegate.kinds.upgrades.app.owners.inheritance import Inheritance, list_inheritance
 from tidegate.kinds.upgrades.app.owners.policies import UpgradePolicyList, list_policies
@@ -18,7 +16,6 @@ from tidegate.kinds.upgrades.app.owners.version_blocks import (
     list_version_blocks,
 )
 
-_UNLABELLED = "a survey reads no cluster without a label: those are not here"
 _UNREAD = "not read by the service"
 
 
@@ -33,12 +30,7 @@ def upgrade_policies(ask: RouteQuestion[PolicyQuery]) -> UpgradePolicyList:
     """The upgrade policies of the clusters of an organisation."""
     known = recorded_organisation(ask.journals.find(ask.name), ask.caller)
     declared = known.declared(known.world, known.gaps(ask.journals.now))
-    found = list_policies(declared, ask.query.cluster)
-    return found if found.items else _noted(found)
-
-
-def _noted(found: UpgradePolicyList) -> UpgradePolicyList:
-    return msgspec.structs.replace(found, warnings=(*found.warnings, _UNLABELLED))
+    return list_policies(declared, ask.query.cluster)
 
 
 def sectors(ask: RouteQuestion[RouteQuery]) -> SectorList:

@@ -18,6 +18,7 @@ from tidegate.kinds.upgrades.app.owners.recorded_organisation import (
 from tidegate.kinds.upgrades.core.journal.facts import LabelsRequested
 from tidegate.kinds.upgrades.core.labels.label_check import check
 from tidegate.kinds.upgrades.core.labels.label_edit import (
+    CLUSTER,
     ORGANISATION,
     HolderChange,
     LabelEdit,
@@ -59,7 +60,10 @@ def prepare_labels(
     one = journals.find(name)
     known = recorded_organisation(one, caller)
     expected = known.expected
-    plan = planner(known.declared(expected))
+    try:
+        plan = planner(known.declared(expected))
+    except UserError as error:
+        raise UserError(tuple(map(_known_only, error.problems))) from None
     asked = tuple(each for each in plan.changes if each.edits)
     found = check(expected, asked, one.now)
     if found.refused:
@@ -67,7 +71,7 @@ def prepare_labels(
         raise UserError(tuple(Problem("", each) for each in shown))
     there = labels_there(known.org, known.world.clusters)
     changes = tuple(HolderChange(each.holder, tuple(_anew(each, there))) for each in asked)
-    warnings = (*filter(known.shown, found.warnings), *known.gaps(journals.now))
+    warnings = (*filter(known.shown, found.warnings), *known.age(journals.now))
     fact, actor = None, caller.actor
     if changes:
         ident = request_ident(one.partition, journals.now, actor, [changes, reason])
@@ -89,6 +93,14 @@ def prepare_labels(
         reach=len({each.target for each in reached} - {known.org.id}),
     )
     return PreparedLabels(one.partition, fact, report, one.rows, reached)
+
+
+def _known_only(problem: Problem) -> Problem:
+    """A cluster that is not there may only have no label yet, so that no survey reads it."""
+    if not (problem.path.startswith(f"{CLUSTER}/") and problem.message.startswith("not in ")):
+        return problem
+    more = "the first label of a cluster is set with a token of its owner (--token)"
+    return Problem(problem.path, problem.message, f"{problem.remedy}; {more}")
 
 
 def _anew(change: HolderChange, there: Mapping[str, Mapping[str, str]]) -> Iterator[LabelEdit]:

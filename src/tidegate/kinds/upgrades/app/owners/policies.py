@@ -21,6 +21,9 @@ from tidegate.model.document import Part
 from tidegate.model.errors import UserError
 from tidegate.model.problem import Problem
 
+UNLABELLED = "a service knows clusters that have a label: those without any are not listed"
+"""What is said of clusters that no survey reads."""
+
 
 class PolicyConditions(Part, frozen=True, kw_only=True):
     """The conditions of an upgrade policy, named as the predecessor's command line names them."""

@@ -66,11 +66,14 @@ class RecordedOrganisation(msgspec.Struct, frozen=True):
 
     def gaps(self, now: Instant) -> tuple[str, ...]:
         """What keeps the recorded survey from being what is there now."""
-        found = list(trouble_lines([self.one.worker], now))
+        return tuple(trouble_lines([self.one.worker], now)) or self.age(now)
+
+    def age(self, now: Instant) -> tuple[str, ...]:
+        """How old the recorded survey is, if labels may have changed since."""
         read_at = self.state.surveyed_at
-        if not found and read_at is not None and now - read_at > OLD:
-            found = [f"as it was read {format_age(now - read_at)} ago"]
-        return tuple(found)
+        if read_at is None or now - read_at <= OLD:
+            return ()
+        return (f"labels are shown as they were read {format_age(now - read_at)} ago",)
 
 
 def recorded_organisation(one: Decision, caller: Caller) -> RecordedOrganisation:

@@ -7,17 +7,24 @@ import click
 from tidegate.cli.main import FAILURE
 from tidegate.cli.output import FORMATS, emit, terminal_width
 from tidegate.cli.shape import Act, Command, LazyGroup
+from tidegate.kinds.upgrades.app.owners.organisation import listed_items
 from tidegate.kinds.upgrades.app.owners.version_gates import (
     VersionGateList,
     approve_gates,
     list_gates,
     read_gates,
 )
-from tidegate.kinds.upgrades.cli.owners.access import OwnerAccess, owner_options, reading
+from tidegate.kinds.upgrades.cli.owners.access import (
+    OwnerAccess,
+    organisation_options,
+    owner_options,
+    reading,
+)
 from tidegate.kinds.upgrades.cli.owners.label_change import (
+    LabelWish,
     WriteOptions,
     change_labels,
-    write_options,
+    request_options,
 )
 from tidegate.kinds.upgrades.cli.text.label_changes import show_warnings
 from tidegate.kinds.upgrades.cli.text.owned import gate_lines
@@ -101,8 +108,8 @@ async def _read(access: OwnerAccess, names: tuple[str, ...], later_too: bool) ->
 )
 @click.argument("kinds", metavar="[GATE]...", nargs=-1)
 @click.option("--unsaid", is_flag=True, help="Remove the label.")
-@write_options
-@owner_options
+@request_options
+@organisation_options
 def approve(
     access: OwnerAccess, kinds: tuple[str, ...], unsaid: bool, options: WriteOptions
 ) -> None:
@@ -113,4 +120,5 @@ def approve(
     """
     if bool(kinds) == unsaid:
         raise click.UsageError("Specify gates: ocp, sts, ingress, none, or --unsaid")
-    change_labels(access, lambda found: approve_gates(found, kinds), options)
+    wish = LabelWish("gate-approvals", {"gates": listed_items(kinds)})
+    change_labels(access, lambda found: approve_gates(found, kinds), options, wish)

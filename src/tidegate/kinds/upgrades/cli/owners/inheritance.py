@@ -1,8 +1,7 @@
 """`tidegate inheritance`: soak that organisations share."""
 
 import asyncio
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping, Sequence
 
 import click
 
@@ -10,26 +9,26 @@ from tidegate.cli.output import FORMATS, emit, terminal_width
 from tidegate.cli.shape import Act, Command, LazyGroup
 from tidegate.documents.files import read_as
 from tidegate.kinds.upgrades.app.owners.inheritance import (
+    DIRECTIONS,
+    Inheritance,
     add_inheritance,
     read_inheritance_of,
     remove_inheritance,
     set_inheritance,
 )
 from tidegate.kinds.upgrades.app.owners.organisation import listed_items
-from tidegate.kinds.upgrades.cli.owners.access import OwnerAccess, owner_options, reading
+from tidegate.kinds.upgrades.cli.owners.access import OwnerAccess, organisation_options, reading
 from tidegate.kinds.upgrades.cli.owners.label_change import (
+    LabelWish,
     WriteOptions,
     change_labels,
-    write_options,
+    request_options,
 )
 from tidegate.kinds.upgrades.cli.text.label_changes import show_warnings
 from tidegate.kinds.upgrades.cli.text.owned import inheritance_lines
 from tidegate.kinds.upgrades.core.labels.label_edit import INHERIT, PUBLISH
 from tidegate.kinds.upgrades.wire.labels_doc import read_inheritance
 from tidegate.wiring import clock
-
-if TYPE_CHECKING:
-    from tidegate.kinds.upgrades.app.owners.inheritance import Inheritance
 
 Function = Callable[..., object]
 
@@ -66,10 +65,14 @@ def inheritance() -> None:
 
 @click.command(cls=Command, examples="tidegate upgrades inheritance get -o yaml > inheritance.yaml")
 @click.option("-o", "--output", type=click.Choice(FORMATS), default="table", show_default=True)
-@owner_options
+@organisation_options
 def get(access: OwnerAccess, output: str) -> None:
     """Show organisations to inherit from and publish to; -o yaml prints what `set -f` reads."""
-    found = asyncio.run(_read(access))
+    service = access.service()
+    if service is None:
+        found = asyncio.run(_read(access))
+    else:
+        found = service.get("inheritance", Inheritance)
     show_warnings(found.warnings)
     if output != "table":
         emit(found, output)
@@ -80,7 +83,7 @@ def get(access: OwnerAccess, output: str) -> None:
         click.echo(f"{found.org} neither inherits nor publishes soak", err=True)
 
 
-async def _read(access: OwnerAccess) -> "Inheritance":
+async def _read(access: OwnerAccess) -> Inheritance:
     async with access.opened() as (manager, org):
         with reading():
             return await read_inheritance_of(manager, org, clock().now())
@@ -100,26 +103,27 @@ def sides(function: Function) -> Function:
 
 @click.command(cls=Act, examples="tidegate upgrades inheritance add --inherit o-stage --dry-run")
 @sides
-@write_options
-@owner_options
+@request_options
+@organisation_options
 def add(
     access: OwnerAccess, inherit: tuple[str, ...], publish: tuple[str, ...], options: WriteOptions
 ) -> None:
     """Add organisations to inherit from or to publish to."""
     more = _named(inherit, publish)
-    change_labels(access, lambda found: add_inheritance(found, more), options)
+    change_labels(access, lambda found: add_inheritance(found, more), options, _wish("add", more))
 
 
 @click.command(cls=Act, examples="tidegate upgrades inheritance remove --publish o-old")
 @sides
-@write_options
-@owner_options
+@request_options
+@organisation_options
 def remove(
     access: OwnerAccess, inherit: tuple[str, ...], publish: tuple[str, ...], options: WriteOptions
 ) -> None:
     """Remove organisations to inherit from or to publish to."""
     fewer = _named(inherit, publish)
-    change_labels(access, lambda found: remove_inheritance(found, fewer), options)
+    wish = _wish("remove", fewer)
+    change_labels(access, lambda found: remove_inheritance(found, fewer), options, wish)
 
 
 @click.command(
@@ -132,8 +136,8 @@ def remove(
 )
 @sides
 @click.option("-f", "--file", metavar="FILE", help="Both lists in JSON or YAML; - reads stdin.")
-@write_options
-@owner_options
+@request_options
+@organisation_options
 def set_(
     access: OwnerAccess,
     inherit: tuple[str, ...],
@@ -148,7 +152,15 @@ def set_(
         wanted = read_as(file, read_inheritance)[0]
     else:
         wanted = {label: ",".join(items) for label, items in _named(inherit, publish).items()}
-    change_labels(access, lambda found: set_inheritance(found, wanted), options)
+    items = {label: listed_items([text or ""]) for label, text in wanted.items()}
+    wish = _wish("set", items)
+    change_labels(access, lambda found: set_inheritance(found, wanted), options, wish)
+
+
+def _wish(verb: str, sides: Mapping[str, Sequence[str]]) -> LabelWish:
+    """What a service is asked for."""
+    named = {word: sides[label] for word, label in DIRECTIONS.items() if label in sides}
+    return LabelWish("inheritance", {verb: named})
 
 
 def _named(inherit: tuple[str, ...], publish: tuple[str, ...]) -> dict[str, list[str]]:

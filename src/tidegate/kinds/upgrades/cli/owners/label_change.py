@@ -2,7 +2,7 @@
 
 import asyncio
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -38,14 +38,18 @@ class WriteOptions(msgspec.Struct, frozen=True):
     dry_run: bool
     yes: bool
     output: str
+    # For a service, which requires and records it.
+    reason: str = ""
 
 
 def write_options(function: Function) -> Function:
     """The flags of every command that writes labels; it is handed them as `options`."""
 
     @functools.wraps(function)
-    def command(*args: Any, dry_run: bool, yes: bool, output: str, **kwargs: Any) -> Any:
-        return function(*args, options=WriteOptions(dry_run, yes, output), **kwargs)
+    def command(
+        *args: Any, dry_run: bool, yes: bool, output: str, reason: str = "", **kwargs: Any
+    ) -> Any:
+        return function(*args, options=WriteOptions(dry_run, yes, output, reason), **kwargs)
 
     flagged: Function = command
     for option in (
@@ -57,8 +61,30 @@ def write_options(function: Function) -> Function:
     return flagged
 
 
-def change_labels(access: OwnerAccess, planner: "Planner", options: WriteOptions) -> None:
-    """Show changes, ask, and write them; exit 1 if a label was not written."""
+def request_options(function: Function) -> Function:
+    """The same, of a command that a service carries out: why is recorded there."""
+    text = "Why; a service requires it, and keeps it in its journal."
+    return click.option("--reason", default="", help=text)(write_options(function))
+
+
+class LabelWish(msgspec.Struct, frozen=True):
+    """A change of labels as a service is asked for it: a verb and a body."""
+
+    verb: str
+    body: Mapping[str, object]
+
+
+def change_labels(
+    access: OwnerAccess, planner: "Planner", options: WriteOptions, wish: LabelWish
+) -> None:
+    """Show changes, ask, and write them, or request them of a service.
+
+    Exits 1 if a label was not written.
+    """
+    service = access.service()
+    if service is not None:
+        service.request(wish.verb, wish.body, options)
+        return
     report = asyncio.run(_change(access, planner, options))
     if options.output != "table":
         emit(report, options.output)

@@ -10,20 +10,23 @@ from tidegate.cli.output import FORMATS, emit, terminal_width
 from tidegate.cli.shape import Command, LazyGroup
 from tidegate.kinds.upgrades.app.owners.organisation import listed_items
 from tidegate.kinds.upgrades.app.owners.policies import (
+    UNLABELLED,
+    UpgradePolicyList,
     WantedPolicy,
     list_policies,
     remove_policies,
     set_policies,
 )
-from tidegate.kinds.upgrades.cli.owners.access import OwnerAccess, owner_options
+from tidegate.kinds.upgrades.cli.owners.access import OwnerAccess, organisation_options
 from tidegate.kinds.upgrades.cli.owners.label_change import (
+    LabelWish,
     WriteOptions,
     change_labels,
-    write_options,
+    request_options,
 )
 from tidegate.kinds.upgrades.cli.text.label_changes import show_warnings
 from tidegate.kinds.upgrades.cli.text.policies import policy_lines, policy_warnings
-from tidegate.kinds.upgrades.core.labels.label_edit import APPROVALS
+from tidegate.kinds.upgrades.core.labels.label_edit import APPROVALS, CLUSTER_LABELS
 
 _EXAMPLES = """
 tidegate upgrades policy get                                       every policy of your organisation
@@ -73,13 +76,18 @@ def policy() -> None:
     "--all", "unlabelled", is_flag=True, help="List clusters without an upgrade policy, too."
 )
 @click.option("-o", "--output", type=click.Choice(FORMATS), default="table", show_default=True)
-@owner_options
+@organisation_options
 def get(access: OwnerAccess, names: tuple[str, ...], unlabelled: bool, output: str) -> None:
     """Show the upgrade policies of clusters; -o json or yaml prints what `policy set -f` reads.
 
     A CLUSTER is named by its name, its id, its external id or a pattern with * and ?.
     """
-    found = list_policies(asyncio.run(access.read()), names, unlabelled=unlabelled)
+    service = access.service()
+    if service is None:
+        found = list_policies(asyncio.run(access.read()), names, unlabelled=unlabelled)
+    else:
+        found = service.get("upgrade-policies", UpgradePolicyList, cluster=names)
+        show_warnings([UNLABELLED] if unlabelled else [])
     show_warnings(found.warnings)
     if output != "table":
         emit(found, output)
@@ -133,8 +141,8 @@ def get(access: OwnerAccess, names: tuple[str, ...], unlabelled: bool, output: s
     help="Gates the service agrees to: ocp, sts, ingress or whole labels; none for none.",
 )
 @click.option("--replace", is_flag=True, help="Remove every part that is not named.")
-@write_options
-@owner_options
+@request_options
+@organisation_options
 def set_(
     access: OwnerAccess,
     names: tuple[str, ...],
@@ -157,7 +165,16 @@ def set_(
     if names and not wanted and not replace:
         raise click.UsageError("Specify what to set: --soak-days, --schedule, --workloads, …")
     every = _from_file(file) if file is not None else [WantedPolicy(e, "", wanted) for e in names]
-    change_labels(access, lambda found: set_policies(found, every, replace=replace), options)
+    wish = LabelWish("policy", {"policies": list(map(_entry, every)), "replace": replace})
+    change_labels(access, lambda found: set_policies(found, every, replace=replace), options, wish)
+
+
+def _entry(wanted: WantedPolicy) -> dict[str, object]:
+    """What is asked for of a cluster, as a service reads it."""
+    parts: dict[str, dict[str, str | None]] = {"labels": {}, "others": {}}
+    for label, value in wanted.labels.items():
+        parts["labels" if label in CLUSTER_LABELS else "others"][label] = value
+    return {"name": wanted.name, **parts}
 
 
 def _flagged(flags: dict[str, Any]) -> Iterator[tuple[str, str]]:
@@ -206,8 +223,8 @@ def _from_file(file: str) -> list[WantedPolicy]:
 )
 @click.argument("names", metavar="CLUSTER...", nargs=-1, required=True)
 @click.option("--all", "unknown_too", is_flag=True, help="Remove unknown labels, too.")
-@write_options
-@owner_options
+@request_options
+@organisation_options
 def remove(
     access: OwnerAccess, names: tuple[str, ...], unknown_too: bool, options: WriteOptions
 ) -> None:
@@ -215,6 +232,7 @@ def remove(
 
     An upgrade in progress continues.
     """
+    wish = LabelWish("remove-policy", {"clusters": names, "all": unknown_too})
     change_labels(
-        access, lambda found: remove_policies(found, names, unknown_too=unknown_too), options
+        access, lambda found: remove_policies(found, names, unknown_too=unknown_too), options, wish
     )

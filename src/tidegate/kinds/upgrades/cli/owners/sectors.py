@@ -7,18 +7,21 @@ import click
 
 from tidegate.cli.output import FORMATS, emit, terminal_width
 from tidegate.cli.shape import Command, LazyGroup
+from tidegate.kinds.upgrades.app.owners.organisation import listed_items
 from tidegate.kinds.upgrades.app.owners.sectors import (
     SectorFlags,
+    SectorList,
     list_sectors,
     remove_sectors,
     set_sector,
     set_sectors,
 )
-from tidegate.kinds.upgrades.cli.owners.access import OwnerAccess, owner_options
+from tidegate.kinds.upgrades.cli.owners.access import OwnerAccess, organisation_options
 from tidegate.kinds.upgrades.cli.owners.label_change import (
+    LabelWish,
     WriteOptions,
     change_labels,
-    write_options,
+    request_options,
 )
 from tidegate.kinds.upgrades.cli.text.label_changes import show_warnings
 from tidegate.kinds.upgrades.cli.text.owned import sector_lines
@@ -50,10 +53,14 @@ def sectors() -> None:
 
 @click.command(cls=Command, examples="tidegate upgrades sectors get -o yaml > sectors.yaml")
 @click.option("-o", "--output", type=click.Choice(FORMATS), default="table", show_default=True)
-@owner_options
+@organisation_options
 def get(access: OwnerAccess, output: str) -> None:
     """Show the sectors of an organisation; -o json or yaml prints what `sectors set -f` reads."""
-    found = list_sectors(asyncio.run(access.read()))
+    service = access.service()
+    if service is None:
+        found = list_sectors(asyncio.run(access.read()))
+    else:
+        found = service.get("sectors", SectorList)
     if output != "table":
         emit(found, output)
     elif found.sectors:
@@ -98,8 +105,8 @@ def get(access: OwnerAccess, output: str) -> None:
 @click.option(
     "--replace", is_flag=True, help="With -f: remove every sector that the file does not name."
 )
-@write_options
-@owner_options
+@request_options
+@organisation_options
 def set_(
     access: OwnerAccess,
     name: str | None,
@@ -121,10 +128,30 @@ def set_(
         raise click.UsageError("--replace removes all sectors but those of a file; name one")
     if file is not None:
         wanted = _from_file(file)
-        change_labels(access, lambda found: set_sectors(found, wanted, replace=replace), options)
+        entries = [
+            {"name": each.name, "dependsOn": each.dependencies, "maxParallel": each.most}
+            for each in wanted
+        ]
+        wish = LabelWish("sectors", {"sectors": entries, "replace": replace})
+        change_labels(
+            access, lambda found: set_sectors(found, wanted, replace=replace), options, wish
+        )
         return
     one, asked = name or "", SectorFlags(**flags)
-    change_labels(access, lambda found: set_sector(found, one, asked), options)
+    wish = LabelWish("sectors", {"sectors": [_entry(one, asked)]})
+    change_labels(access, lambda found: set_sector(found, one, asked), options, wish)
+
+
+def _entry(name: str, flags: SectorFlags) -> dict[str, object]:
+    """What flags ask for of a sector, as a service reads it."""
+    depends_on = listed_items(flags.depends_on) if flags.depends_on else None
+    return {
+        "name": name,
+        "dependsOn": depends_on,
+        "addDependency": listed_items(flags.add_dependency),
+        "removeDependency": listed_items(flags.remove_dependency),
+        "maxParallel": flags.max_parallel,
+    }
 
 
 def _from_file(file: str) -> tuple[WantedSector, ...]:
@@ -136,8 +163,9 @@ def _from_file(file: str) -> tuple[WantedSector, ...]:
 
 @click.command(cls=Command, examples="tidegate upgrades sectors remove canary")
 @click.argument("names", metavar="NAME...", nargs=-1, required=True)
-@write_options
-@owner_options
+@request_options
+@organisation_options
 def remove(access: OwnerAccess, names: tuple[str, ...], options: WriteOptions) -> None:
     """Remove sectors that no cluster is in and no other sector waits for."""
-    change_labels(access, lambda found: remove_sectors(found, names), options)
+    wish = LabelWish("remove-sectors", {"sectors": names})
+    change_labels(access, lambda found: remove_sectors(found, names), options, wish)

@@ -8,15 +8,17 @@ from tidegate.cli.output import FORMATS, emit, terminal_width
 from tidegate.cli.shape import Act, Command, LazyGroup
 from tidegate.documents.files import read_as
 from tidegate.kinds.upgrades.app.owners.version_blocks import (
+    VersionBlockList,
     list_version_blocks,
     set_version_blocks,
     without_patterns,
 )
-from tidegate.kinds.upgrades.cli.owners.access import OwnerAccess, owner_options
+from tidegate.kinds.upgrades.cli.owners.access import OwnerAccess, organisation_options
 from tidegate.kinds.upgrades.cli.owners.label_change import (
+    LabelWish,
     WriteOptions,
     change_labels,
-    write_options,
+    request_options,
 )
 from tidegate.kinds.upgrades.cli.text.label_changes import show_warnings
 from tidegate.kinds.upgrades.cli.text.owned import block_lines
@@ -55,10 +57,14 @@ def version_blocks() -> None:
 
 @click.command(cls=Command, examples="tidegate upgrades version-blocks get -o yaml > blocks.yaml")
 @click.option("-o", "--output", type=click.Choice(FORMATS), default="table", show_default=True)
-@owner_options
+@organisation_options
 def get(access: OwnerAccess, output: str) -> None:
     """Show what is blocked; -o json or yaml prints what `version-blocks set -f` reads."""
-    found = list_version_blocks(asyncio.run(access.read()))
+    service = access.service()
+    if service is None:
+        found = list_version_blocks(asyncio.run(access.read()))
+    else:
+        found = service.get("version-blocks", VersionBlockList)
     show_warnings(found.warnings)
     if output != "table":
         emit(found, output)
@@ -77,8 +83,8 @@ def get(access: OwnerAccess, output: str) -> None:
     """,
 )
 @click.argument("patterns", metavar="PATTERN...", nargs=-1, required=True)
-@write_options
-@owner_options
+@request_options
+@organisation_options
 def add(access: OwnerAccess, patterns: tuple[str, ...], options: WriteOptions) -> None:
     """Block versions that match a pattern, in addition to those that are blocked already.
 
@@ -89,17 +95,19 @@ def add(access: OwnerAccess, patterns: tuple[str, ...], options: WriteOptions) -
         access,
         lambda found: set_version_blocks(found, lambda there: list(dict.fromkeys(there + new))),
         options,
+        LabelWish("version-blocks", {"add": new}),
     )
 
 
 @click.command(cls=Act, examples=r"tidegate upgrades version-blocks remove '^4\.16\.5$'")
 @click.argument("patterns", metavar="PATTERN...", nargs=-1, required=True)
-@write_options
-@owner_options
+@request_options
+@organisation_options
 def remove(access: OwnerAccess, patterns: tuple[str, ...], options: WriteOptions) -> None:
     """Unblock versions; write a PATTERN as `version-blocks get` shows it."""
     wanted = without_patterns(patterns)
-    change_labels(access, lambda found: set_version_blocks(found, wanted), options)
+    wish = LabelWish("version-blocks", {"remove": patterns})
+    change_labels(access, lambda found: set_version_blocks(found, wanted), options, wish)
 
 
 @click.command(
@@ -113,8 +121,8 @@ def remove(access: OwnerAccess, patterns: tuple[str, ...], options: WriteOptions
 @click.argument("patterns", metavar="[PATTERN]...", nargs=-1)
 @click.option("-f", "--file", metavar="FILE", help="Patterns in JSON or YAML; - reads stdin.")
 @click.option("--nothing", is_flag=True, help="Remove all patterns.")
-@write_options
-@owner_options
+@request_options
+@organisation_options
 def set_(
     access: OwnerAccess,
     patterns: tuple[str, ...],
@@ -128,4 +136,5 @@ def set_(
     wanted = [each.strip() for each in patterns]
     if file is not None:
         wanted = list(read_as(file, read_blocks)[0])
-    change_labels(access, lambda found: set_version_blocks(found, lambda _: wanted), options)
+    wish = LabelWish("version-blocks", {"set": wanted})
+    change_labels(access, lambda found: set_version_blocks(found, lambda _: wanted), options, wish)
