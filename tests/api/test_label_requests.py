@@ -44,6 +44,7 @@ def document() -> dict[str, Any]:
             cluster("a", sector="prod"),
             cluster("b", sector="stage"),
             cluster("c", "p"),
+            {"name": "new", "org": "o", "version": "4.16.3"},
         ],
         "versions": [{"version": "4.16.3"}],
     }
@@ -55,6 +56,7 @@ class Served:
     def __init__(self, folder: Path, policy: AccessPolicy | None = None) -> None:
         journal = folder / "journal.db"
         self.scene = Scene(document(), store=open_store(str(journal)))
+        self.scene.unlabelled_s = 3600.0
         self.act: tuple[str, ...] = ("*",)
         self.round(2)
         self.service = Service(journal, policy or AccessPolicy(), clock=self.scene)
@@ -306,3 +308,49 @@ def test_a_stopped_request_needs_a_person(served: Served) -> None:
     (row,) = client.get(f"/rollouts/{OWN}").json["requests"]
     assert (row["id"], "starts" in row) == (made["requests"][0]["id"], False)
     assert row["why"] == "soak-days is 3 by now, and was 2 when 5 was requested"
+
+
+def test_a_cluster_gets_its_first_labels(served: Served) -> None:
+    """All that a policy needs, or none; a caller of a sector does not see it."""
+    client = owner(served)
+    found = client.get(f"/upgrade-policies/{OWN}?all=true").json["clusters"]
+    assert [each["called"] for each in found] == ["a", "b", "new"]
+    listed = client.get(f"/upgrade-policies/{OWN}").json["clusters"]
+    assert [each["called"] for each in listed] == ["a", "b"]
+    refused = client.post(f"/policy/{OWN}", policy("new", soak_days="1"), if_match="*")
+    assert (refused.status, "workloads" in refused.text) == (422, True)
+    whole = policy("new", soak_days="1", workloads="w", schedule="* * * * *", sector="prod")
+    prod = owner(served, groups=("prod",))
+    assert prod.post(f"/policy/{OWN}", whole, if_match="*").status == 422
+    assert owner(served, "p").post(f"/policy/{OWN}", whole, if_match="*").status == 404
+    made = done(client.post(f"/policy/{OWN}", whole, if_match="*"))
+    assert made["reach"] == 1
+    (row,) = client.get(f"/rollouts/{OWN}").json["requests"]
+    assert (row["targets"], row["starts"]) == (["new"], True)
+    served.round()
+    assert served.labels("new-sub") == {
+        "soak-days": "1",
+        "workloads": "w",
+        "schedule": "* * * * *",
+        "sector": "prod",
+    }
+    shown = client.get(f"/rollouts/{OWN}").json
+    assert shown["requests"] == []
+    assert "new" in {each["name"] for each in shown["targets"]}
+    served.round(90)
+    listed = client.get(f"/upgrade-policies/{OWN}").json["clusters"]
+    assert [each["called"] for each in listed] == ["a", "b", "new"]
+
+
+def test_a_request_of_a_cluster_without_labels_is_withdrawn_by_its_owner_alone(
+    served: Served,
+) -> None:
+    """It is no row yet: who may change all of the organisation may."""
+    served.act = ()
+    client = owner(served)
+    whole = policy("new", soak_days="1", workloads="w", schedule="* * * * *")
+    ident = done(client.post(f"/policy/{OWN}", whole, if_match="*"))["requests"][0]["id"]
+    body = {"reason": "x", "request": ident}
+    prod = owner(served, groups=("prod",))
+    assert prod.post(f"/withdraw/{OWN}", body, if_match="*").status in (403, 404)
+    assert done(client.post(f"/withdraw/{OWN}", body, if_match="*"))["request"]["id"] == ident

@@ -33,7 +33,11 @@ def withdraw(act: RouteAct[WithdrawBody]) -> PreparedAct:
 
 def requested_targets(one: Decision, names: Collection[str]) -> tuple[Reached, ...]:
     """The targets that a request is about; without names all of its partition."""
-    return tuple(each for each in targets_of(one) if not names or each.target in names)
+    every = tuple(targets_of(one))
+    # Of a target that is no row, who may change it is not known: it takes all of the partition.
+    if not names or not one.names.issuperset(names):
+        return every
+    return tuple(each for each in every if each.target in names)
 
 
 REQUEST_ACTS: tuple[ActRoute, ...] = (

@@ -29,8 +29,8 @@ from tidegate.kinds.upgrades.core.journal.facts import (
     Surveyed,
 )
 from tidegate.kinds.upgrades.core.journal.label_state import (
+    holder_cluster,
     is_of_labels,
-    is_of_organisation,
     wanted_labels,
 )
 from tidegate.kinds.upgrades.core.journal.made import OrganisationPlan, OrganisationWorld
@@ -151,7 +151,7 @@ class UpgradeRules(Rules[UpgradeState, OrganisationWorld, OrganisationPlan]):
             return "another decision took its place"
         if is_of_labels(task) and not wanted_labels(known, task):
             return "the request was withdrawn, or another took its place"
-        if is_of_organisation(task):
+        if is_of_labels(task):
             return ""
         return "" if task.target in known.clusters else "the cluster is gone"
 
@@ -251,7 +251,7 @@ class UpgradeRules(Rules[UpgradeState, OrganisationWorld, OrganisationPlan]):
 
 def _hold(known: UpgradeState, task: Job, coverages: Coverages, ask: Ask) -> Verdict | None:
     """The hold that covers the holder of labels: of an organisation's, all its clusters."""
-    cluster = known.clusters.get(task.target)
+    cluster = holder_cluster(known, task)
     found: Verdict | None = None
     for each in known.clusters.values() if cluster is None else (cluster,):
         found = shut_now(coverages.of(each.name), ask)

@@ -22,6 +22,9 @@ from tidegate.model.time import SECOND
 from tidegate.settings.settings import Settings
 from tidegate.store.port import Store
 
+# A new cluster can be given its first label through the service after an hour at most.
+UNLABELLED_S = 3600.0
+
 
 def start(settings: Settings, _seed: int) -> Started | None:
     """The organisations that are served; None: no file says which."""
@@ -32,7 +35,7 @@ def start(settings: Settings, _seed: int) -> Started | None:
     service, managers = service_of(settings), Managers()
     health = _health(settings, service)
     alerts = {name: each.alerts for name, each in health.items()}
-    pace = SurveyPace(every_s=settings.ocm_every / SECOND)
+    pace = SurveyPace(every_s=settings.ocm_every / SECOND, unlabelled_s=UNLABELLED_S)
     surveys = Surveys(_channels(service, managers), clock(), pace, alerts)
     telemetry = UpgradeTelemetry()
     telemetry.serve(service, managers.calls)

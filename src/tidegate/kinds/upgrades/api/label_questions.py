@@ -5,7 +5,11 @@ The labels of an organisation are for callers that see all of it.
 
 from tidegate.api.route import QuestionRoute, RouteQuery, RouteQuestion
 from tidegate.kinds.upgrades.app.owners.inheritance import Inheritance, list_inheritance
-from tidegate.kinds.upgrades.app.owners.policies import UpgradePolicyList, list_policies
+from tidegate.kinds.upgrades.app.owners.policies import (
+    UNLABELLED,
+    UpgradePolicyList,
+    list_policies,
+)
 from tidegate.kinds.upgrades.app.owners.recorded_organisation import (
     RecordedOrganisation,
     recorded_organisation,
@@ -24,13 +28,16 @@ class PolicyQuery(RouteQuery, frozen=True):
 
     # By name, id, external id or a pattern with * and ?; none: all that have a label.
     cluster: tuple[str, ...] = ()
+    # Whether clusters without a label are listed, too.
+    all: bool = False
 
 
 def upgrade_policies(ask: RouteQuestion[PolicyQuery]) -> UpgradePolicyList:
     """The upgrade policies of the clusters of an organisation."""
     known = recorded_organisation(ask.journals.find(ask.name), ask.caller)
-    declared = known.declared(known.world, known.gaps(ask.journals.now))
-    return list_policies(declared, ask.query.cluster)
+    unknown = (UNLABELLED,) if ask.query.all and not known.state.unlabelled else ()
+    declared = known.declared(known.world, (*known.gaps(ask.journals.now), *unknown))
+    return list_policies(declared, ask.query.cluster, unlabelled=ask.query.all)
 
 
 def sectors(ask: RouteQuestion[RouteQuery]) -> SectorList:

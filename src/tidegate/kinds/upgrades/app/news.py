@@ -49,6 +49,11 @@ def news_of(
         unseen=tuple(sorted(state.seen.keys() - seen.keys())),
         unread=dict(world.unread),
         health_fails=world.health_fails,
+        unlabelled=(
+            None
+            if look.unlabelled is None
+            else _new(tuple(state.unlabelled.values()), look.unlabelled)
+        ),
     )
 
 

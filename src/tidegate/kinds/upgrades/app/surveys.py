@@ -12,9 +12,10 @@ from typing import Any
 import msgspec
 
 from tidegate.kinds.upgrades.app.read.organisations import AskAlerts, publishing, read_organisations
+from tidegate.kinds.upgrades.app.read.unlabelled_clusters import unlabelled_clusters
 from tidegate.kinds.upgrades.core.schedule.schedule import notice_lead
 from tidegate.kinds.upgrades.core.service import PARTITION, Registration
-from tidegate.kinds.upgrades.core.world import UpgradeWorld
+from tidegate.kinds.upgrades.core.world import ManagedCluster, UpgradeWorld
 from tidegate.kinds.upgrades.ocm.port import ManagedClusters, OcmRefusedError
 from tidegate.machine.clock import Clock
 from tidegate.model.errors import OutsideError
@@ -33,6 +34,8 @@ class OrganisationReading(msgspec.Struct, frozen=True):
     # Of this organisation alone; the others are those it inherits from.
     world: UpgradeWorld
     took_s: float
+    # Its clusters without labels; None: they were not read this time.
+    unlabelled: tuple[ManagedCluster, ...] | None = None
 
 
 class SurveyChannel(msgspec.Struct, frozen=True):
@@ -61,6 +64,8 @@ class SurveyPace(msgspec.Struct, frozen=True):
     every_s: float = 600.0
     timeout_s: float = 300.0
     rest_s: float = 30.0
+    # How often clusters without labels are read; 0: never.
+    unlabelled_s: float = 0.0
 
 
 class Surveys:
@@ -80,6 +85,8 @@ class Surveys:
         self._alerts = alerts or {}
         self._readings: dict[str, OrganisationReading] = {}
         self._errors: dict[str, OutsideError] = {}
+        # When clusters without labels were last read, by partition.
+        self._unlabelled_at: dict[str, float] = {}
         # Organisations that are led here.
         self._wanted: set[str] = set()
         self._asked = {id(each): asyncio.Event() for each in channels}
@@ -172,6 +179,7 @@ class Surveys:
         try:
             async with asyncio.timeout(self._pace.timeout_s):
                 looked, excluded = await self._read(channel, wanted, began_at)
+                unlabelled = await self._unlabelled(channel, wanted, looked)
         except (OutsideError, TimeoutError, OSError) as error:
             told = _told(channel.environment, error, self._pace.timeout_s)
             self._report(channel, began, error=told)
@@ -184,10 +192,31 @@ class Surveys:
         for each, world in zip(wanted, looked, strict=True):
             self._errors.pop(each.partition, None)
             self._readings[each.partition] = OrganisationReading(
-                each.partition, began_at, ended_at, world, took_s
+                each.partition, began_at, ended_at, world, took_s, unlabelled.get(each.id)
             )
             self._news.put_nowait(each.partition)
         return True
+
+    async def _unlabelled(
+        self,
+        channel: SurveyChannel,
+        wanted: tuple[Registration, ...],
+        looked: tuple[UpgradeWorld, ...],
+    ) -> dict[str, tuple[ManagedCluster, ...]]:
+        """Clusters without labels of organisations that are due; nothing if that fails."""
+        every, now = self._pace.unlabelled_s, asyncio.get_running_loop().time()
+        last = self._unlabelled_at
+        due = [e for e in wanted if every and now - last.get(e.partition, now - every) >= every]
+        if not due:
+            return {}
+        labelled = {each.subscribed_as for world in looked for each in world.clusters}
+        orgs = [each.id for each in due]
+        try:
+            found = await unlabelled_clusters(channel.manager, orgs, labelled)
+        except OutsideError:
+            return {}
+        last |= {each.partition: now for each in due}
+        return {org: tuple(each for each in found if each.org == org) for org in orgs}
 
     def _report(self, channel: SurveyChannel, began: float, **more: Any) -> None:
         took_s = asyncio.get_running_loop().time() - began

@@ -90,6 +90,7 @@ def surveys_of(
     look_s: float,
     asked: AskAlerts | None,
     timeout_s: float = TIMEOUT_S,
+    unlabelled_s: float = 0.0,
 ) -> Surveys:
     """Surveys of environments, by their names, for all organisations that are served there."""
     channels = tuple(
@@ -97,7 +98,12 @@ def surveys_of(
         for name, way in ways.items()
         if (mine := tuple(each for each in served if each.environment == name))
     )
-    pace = SurveyPace(every_s=look_s, timeout_s=timeout_s, rest_s=min(REST_S, look_s))
+    pace = SurveyPace(
+        every_s=look_s,
+        timeout_s=timeout_s,
+        rest_s=min(REST_S, look_s),
+        unlabelled_s=unlabelled_s,
+    )
     return Surveys(channels, clock, pace, dict.fromkeys(ways, asked) if asked else {})
 
 
@@ -109,6 +115,9 @@ def states_of(world: cluster_manager_doc.OcmWorld) -> dict[str, OcmState]:
 
 class Rehearsal:
     """Simulated OpenShift Cluster Managers, a journal, and workers."""
+
+    # How often clusters without labels are read; 0: never.
+    unlabelled_s: float = 0.0
 
     def __init__(
         self,
@@ -167,7 +176,10 @@ class Rehearsal:
         """One more worker; it sees the journal and the clusters through these, if any are given."""
         given = store if store is not None else self.store
         ways = {name: manager or self.way(name) for name in self.states}
-        surveys = surveys_of(ways, self.served, self, self._look_s, alerts or self.ask)
+        ask = alerts or self.ask
+        surveys = surveys_of(
+            ways, self.served, self, self._look_s, ask, unlabelled_s=self.unlabelled_s
+        )
         if self.watch is not None:
             surveys.on_survey = self.watch
         return Worker(

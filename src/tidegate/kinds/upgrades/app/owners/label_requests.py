@@ -99,7 +99,7 @@ def _known_only(problem: Problem) -> Problem:
     """A cluster that is not there may only have no label yet, so that no survey reads it."""
     if not (problem.path.startswith(f"{CLUSTER}/") and problem.message.startswith("not in ")):
         return problem
-    more = "the first label of a cluster is set with a token of its owner (--token)"
+    more = "a service knows a cluster without labels after an hour at most"
     return Problem(problem.path, problem.message, f"{problem.remedy}; {more}")
 
 
@@ -125,7 +125,7 @@ def _reached(known: RecordedOrganisation, changes: Iterable[HolderChange]) -> It
         yield Reached(partition, "", org.id, {"org": org.id, "env": org.env})
     for each in known.world.clusters:
         change = edits.get(each.subscribed_as)
-        if change is None and org.id not in edits:
+        if change is None and not (org.id in edits and each.labels):
             continue
         yield reached_cluster(partition, org, each)
         if change is not None:

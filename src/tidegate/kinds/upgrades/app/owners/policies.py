@@ -21,8 +21,8 @@ from tidegate.model.document import Part
 from tidegate.model.errors import UserError
 from tidegate.model.problem import Problem
 
-UNLABELLED = "a service knows clusters that have a label: those without any are not listed"
-"""What is said of clusters that no survey reads."""
+UNLABELLED = "clusters without labels are not known: a worker reads them once an hour"
+"""What a service says of clusters that its worker has not read."""
 
 
 class PolicyConditions(Part, frozen=True, kw_only=True):

@@ -1,7 +1,7 @@
 """An organisation as its owner sees it, from the last recorded survey; no API is called.
 
-A survey reads clusters that have a label: one without any is not known here. Display names are not
-recorded, so a cluster is called by its name and its ids.
+A worker reads clusters without a label once an hour: a new one may not be known here. Display names
+are not recorded, so a cluster is called by its name and its ids.
 """
 
 from collections.abc import Callable
@@ -30,6 +30,7 @@ class RecordedOrganisation(msgspec.Struct, frozen=True):
 
     one: Decision
     state: UpgradeState
+    # With its clusters without labels.
     world: UpgradeWorld
     sees: Callable[[ManagedCluster], bool]
 
@@ -82,6 +83,8 @@ def recorded_organisation(one: Decision, caller: Caller) -> RecordedOrganisation
         hint = f"it is a {one.rules.noun}; write {PARTITION}/ENV/ORG"
         raise NotFoundError("organisation", one.partition, hint)
     world: UpgradeWorld = one.world.world
+    every = (*world.clusters, *one.state.unlabelled.values())
+    world = msgspec.structs.replace(world, clusters=every)
     org, whole = world.orgs[0], caller.sees_all_of(one.partition)
 
     def sees(cluster: ManagedCluster) -> bool:

@@ -10,7 +10,6 @@ from tidegate.cli.output import FORMATS, emit, terminal_width
 from tidegate.cli.shape import Command, LazyGroup
 from tidegate.kinds.upgrades.app.owners.organisation import listed_items
 from tidegate.kinds.upgrades.app.owners.policies import (
-    UNLABELLED,
     UpgradePolicyList,
     WantedPolicy,
     list_policies,
@@ -86,8 +85,8 @@ def get(access: OwnerAccess, names: tuple[str, ...], unlabelled: bool, output: s
     if service is None:
         found = list_policies(asyncio.run(access.read()), names, unlabelled=unlabelled)
     else:
-        found = service.get("upgrade-policies", UpgradePolicyList, cluster=names)
-        show_warnings([UNLABELLED] if unlabelled else [])
+        shown = "true" if unlabelled else ""
+        found = service.get("upgrade-policies", UpgradePolicyList, cluster=names, all=shown)
     show_warnings(found.warnings)
     if output != "table":
         emit(found, output)

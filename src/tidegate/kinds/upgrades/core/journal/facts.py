@@ -57,6 +57,8 @@ class Surveyed(Fact, frozen=True, tag="surveyed", kw_only=True, omit_defaults=Tr
     health_fails: bool = False
     # When versions end, where that is known; None: as before.
     ends: dict[str, Instant] | None = None
+    # Clusters without labels, of which nothing is decided; None: as before.
+    unlabelled: tuple[ManagedCluster, ...] | None = None
 
     def is_news(self) -> bool:
         """Whether a look found something."""
@@ -71,6 +73,8 @@ class Surveyed(Fact, frozen=True, tag="surveyed", kw_only=True, omit_defaults=Tr
         parts += [f"gone: {some_names(self.gone)}" if self.gone else ""]
         parts += [f"not read: {some_names(self.unread)}" if self.unread else ""]
         parts += ["the health of clusters is not known" if self.health_fails else ""]
+        if self.unlabelled is not None:
+            parts += [f"{counted(len(self.unlabelled), 'cluster')} without labels"]
         return [each for each in parts if each]
 
     def names(self, target: str) -> bool:
@@ -136,7 +140,8 @@ class Planned(
         asked = (f"{step.doing.value} {name} {step.revision or ''}" for name, step in steps)
         named = some_names(each.rstrip() for each in asked)
         # By number: targets are recorded by their external ids.
-        whose = counted(len(self.changed), "cluster") if self.changed else ""
+        clusters = sum("/" not in each.target for each in self.changed)
+        whose = counted(clusters, "cluster") if clusters else "labels" if self.changed else ""
         parts = [f"{verb}{named}"] if named else ["nothing to do"]
         parts += plan_news(whose, self.recheck_at)
         return "; ".join(parts)

@@ -18,6 +18,7 @@ from tidegate.kinds.upgrades.core.labels.label_requests import (
     stand_key,
 )
 from tidegate.kinds.upgrades.core.step import StepKind
+from tidegate.kinds.upgrades.core.world import ManagedCluster
 from tidegate.model.time import Instant
 
 if TYPE_CHECKING:
@@ -42,8 +43,13 @@ def settle_labels(state: "UpgradeState") -> None:
 
 def wanted_labels(state: "UpgradeState", job: Job) -> tuple[RequestedLabel, ...]:
     """The labels that a task writes; none where something else is requested by now."""
-    mine = state.requested.of_holder(holder_id(job.target, state.clusters))
+    mine = state.requested.of_holder(holder_id(job.target, holder_cluster(state, job)))
     return mine if edits_text(each.edit for each in mine) == job.change.revision else ()
+
+
+def holder_cluster(state: "UpgradeState", job: Job) -> ManagedCluster | None:
+    """The cluster whose labels a task writes, if it is known; None: those of its organisation."""
+    return state.clusters.get(job.target) or state.unlabelled.get(job.target)
 
 
 def is_of_labels(task: object) -> TypeGuard[Job]:
@@ -51,26 +57,23 @@ def is_of_labels(task: object) -> TypeGuard[Job]:
     return isinstance(task, Job) and task.change.doing is StepKind.LABELS
 
 
-def is_of_organisation(task: object) -> bool:
-    """Whether a task writes labels of the organisation itself."""
-    return is_of_labels(task) and task.change.ident == ORGANISATION
-
-
 def labels_written(state: "UpgradeState", job: Job) -> None:
     """Labels were written: they are so until the next look says otherwise."""
     edits = [each.edit for each in wanted_labels(state, job)]
-    cluster, org = state.clusters.get(job.target), state.org
+    cluster, org = holder_cluster(state, job), state.org
     if job.change.ident == ORGANISATION and org is not None:
         state.org = replace(org, labels=with_edits(org.labels, edits))
     elif cluster is not None:
-        state.clusters[job.target] = replace(cluster, labels=with_edits(cluster.labels, edits))
+        known = state.clusters if job.target in state.clusters else state.unlabelled
+        known[job.target] = replace(cluster, labels=with_edits(cluster.labels, edits))
     _take(state, state.requested)
 
 
 def _take(state: "UpgradeState", found: LabelRequests) -> None:
     if not found and not state.requested:
         return
-    left = found.settled(labels_there(state.org, state.clusters.values()))
+    every = (*state.unlabelled.values(), *state.clusters.values())
+    left = found.settled(labels_there(state.org, every))
     for each in set(state.requested.holders) - set(left.holders):
         state.stands.pop(stand_key(each), None)
     state.requested = left

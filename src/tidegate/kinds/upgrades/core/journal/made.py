@@ -22,7 +22,7 @@ from tidegate.kinds.upgrades.core.rules.label_requests import LabelRequestPlan, 
 from tidegate.kinds.upgrades.core.rules.plan import UpgradePlan
 from tidegate.kinds.upgrades.core.service import RuleSet as ServiceRules
 from tidegate.kinds.upgrades.core.step import StepKind, UpgradeStep
-from tidegate.kinds.upgrades.core.world import UpgradeWorld
+from tidegate.kinds.upgrades.core.world import ManagedCluster, UpgradeWorld
 from tidegate.model.plan import Action, Option
 from tidegate.model.progress_reasons import ProgressReason
 from tidegate.model.time import Instant
@@ -39,6 +39,8 @@ class OrganisationWorld(msgspec.Struct, frozen=True):
     unseen: tuple[str, ...] = ()
     # Labels that people requested.
     requested: LabelRequests = LabelRequests()
+    # Clusters without labels: they may get their first ones.
+    unlabelled: tuple[ManagedCluster, ...] = ()
 
 
 class OrganisationPlan(msgspec.Struct, frozen=True):
@@ -85,7 +87,12 @@ def organisation_world(
         if (key := f"{each.env}/{each.id}") in served and others[key].surveyed_at is None
     )
     return OrganisationWorld(
-        waiting_for(world, unseen), compat, state.paused, unseen, state.requested
+        waiting_for(world, unseen),
+        compat,
+        state.paused,
+        unseen,
+        state.requested,
+        tuple(state.unlabelled.values()),
     )
 
 
@@ -119,7 +126,9 @@ def organisation_plan(found: OrganisationWorld, now: Instant) -> OrganisationPla
     if found.paused:
         plan, agreeing = _paused(plan), _paused(agreeing)
     # By whichever rules upgrades are decided, and in a pause: they are declarations.
-    labelling = label_plan(world, found.requested, now) if found.requested else None
+    labelling: LabelRequestPlan | None = None
+    if found.requested:
+        labelling = label_plan(world, found.requested, now, found.unlabelled)
     return OrganisationPlan(world, plan, agreeing, legacy, found.unseen, labelling)
 
 

@@ -76,7 +76,13 @@ def _again(state: UpgradeState, others: Others, fact: Planned) -> OrganisationPl
         return None
     world = msgspec.structs.replace(waiting_for(world, fact.unseen), edition=fact.edition)
     compat = state.rules is RuleSet.COMPAT
-    found = OrganisationWorld(world, compat, state.paused, requested=state.requested)
+    found = OrganisationWorld(
+        world,
+        compat,
+        state.paused,
+        requested=state.requested,
+        unlabelled=tuple(state.unlabelled.values()),
+    )
     return organisation_plan(found, fact.now)
 
 

@@ -94,6 +94,8 @@ class UpgradeState(msgspec.Struct):
     responses: dict[str, tuple[Response, ...]] = {}
     # Labels that people requested and that are not written yet.
     requested: LabelRequests = LabelRequests()
+    # Clusters without labels, which may be requested.
+    unlabelled: dict[str, ManagedCluster] = {}
 
 
 def fold(state: UpgradeState, at: Instant, fact: Fact, actor: str) -> UpgradeState:
@@ -117,6 +119,8 @@ def _surveyed(state: UpgradeState, at: Instant, fact: Surveyed) -> None:
         value = getattr(fact, name)
         if value is not None:
             setattr(state, name, value)
+    if fact.unlabelled is not None:
+        state.unlabelled = {each.uuid: each for each in fact.unlabelled}
     for uuid in fact.gone:
         state.clusters.pop(uuid, None)
         state.stands.pop(uuid, None)
@@ -124,6 +128,7 @@ def _surveyed(state: UpgradeState, at: Instant, fact: Surveyed) -> None:
         state.done_at.pop(uuid, None)
     for cluster in fact.clusters:
         state.clusters[cluster.uuid] = cluster
+        state.unlabelled.pop(cluster.uuid, None)
         state.done_at.pop(cluster.uuid, None)
     for uuid in fact.unseen:
         state.seen.pop(uuid, None)

@@ -10,7 +10,6 @@ from collections.abc import Iterable, Mapping
 import msgspec
 
 from tidegate.kinds.upgrades.core.labels.label_edit import (
-    CLUSTER,
     HolderChange,
     LabelEdit,
     LabelHolder,
@@ -128,16 +127,8 @@ def _shown(value: str | None) -> str:
     return "-" if value is None else value or '""'
 
 
-def task_target(holder: LabelHolder, clusters: Iterable[ManagedCluster]) -> str:
-    """How tasks name a holder: a cluster by its external id; empty: it is gone."""
-    if holder.kind != CLUSTER:
-        return holder.id
-    return next((each.uuid for each in clusters if each.subscribed_as == holder.id), "")
-
-
-def holder_id(target: str, clusters: Mapping[str, ManagedCluster]) -> str:
-    """The holder that a task is about, by the external ids of clusters."""
-    cluster = clusters.get(target)
+def holder_id(target: str, cluster: ManagedCluster | None) -> str:
+    """The holder that a task is about; None: the organisation."""
     return target if cluster is None else cluster.subscribed_as
 
 

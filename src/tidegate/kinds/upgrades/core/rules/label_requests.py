@@ -64,9 +64,17 @@ class LabelRequestPlan(Plan, frozen=True, kw_only=True):
     requests: LabelRequests
 
 
-def label_plan(world: UpgradeWorld, requests: LabelRequests, now: Instant) -> LabelRequestPlan:
-    """Which requested labels are written now, and why others are not."""
-    holders = tuple(_holders(world, requests))
+def label_plan(
+    world: UpgradeWorld,
+    requests: LabelRequests,
+    now: Instant,
+    unlabelled: tuple[ManagedCluster, ...] = (),
+) -> LabelRequestPlan:
+    """Which requested labels are written now, and why others are not.
+
+    `unlabelled`: clusters without labels, which are no part of the world.
+    """
+    holders = tuple(_holders(world, requests, unlabelled))
     options = [
         Option(at, labels_step(each), tuple(_verdicts(world, requests, each, now)))
         for at, each in enumerate(holders)
@@ -94,8 +102,10 @@ def labels_step(one: RequestedHolder) -> UpgradeStep:
     )
 
 
-def _holders(world: UpgradeWorld, requests: LabelRequests) -> Iterator[RequestedHolder]:
-    clusters = {each.subscribed_as: each for each in world.clusters}
+def _holders(
+    world: UpgradeWorld, requests: LabelRequests, unlabelled: tuple[ManagedCluster, ...]
+) -> Iterator[RequestedHolder]:
+    clusters = {each.subscribed_as: each for each in (*unlabelled, *world.clusters)}
     org = world.orgs[0]
     for holder in requests.holders:
         mine = requests.of_holder(holder.id)
