@@ -312,7 +312,6 @@ LINES: list[tuple[Fact, str]] = [
         "bbbbbbb is tried on stage, to find what broke aaaaaaa",
     ),
     (RequestsSeen(), "open merge requests: none"),
-    (Withdrawn(ident="r1", reason="solved"), "request r1 withdrawn: solved"),
     (
         LabelsRequested(
             ident="r1",
