@@ -14,6 +14,7 @@ from tidegate.api.route_table import ACTS
 from tidegate.explain.table import layout
 from tidegate.journal.facts import Asked, Requested
 from tidegate.kinds.promotions.api.acts import PROMOTION_ACTS
+from tidegate.kinds.upgrades.api.label_acts import LABEL_ACTS
 from tidegate.machine.system_clock import SystemClock
 from tidegate.store.port import TakenPlace
 
@@ -212,7 +213,8 @@ def test_a_dry_run_records_nothing_and_names_the_plan(service: Service) -> None:
     client.post("/expedite/known", EXPEDITE, if_match="*")
     taken(service)
     before = entries(service)
-    elsewhere = (*PROMOTION_ACTS, *REQUEST_ACTS)  # `test_pipeline_reports`, `test_version_requests`
+    # `test_pipeline_reports`, `test_version_requests`, `test_label_requests`
+    elsewhere = (*PROMOTION_ACTS, *REQUEST_ACTS, *LABEL_ACTS)
     for route in ACTS:
         if route in elsewhere:
             continue

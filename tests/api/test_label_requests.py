@@ -308,6 +308,12 @@ def test_a_stopped_request_needs_a_person(served: Served) -> None:
     (row,) = client.get(f"/rollouts/{OWN}").json["requests"]
     assert (row["id"], "starts" in row) == (made["requests"][0]["id"], False)
     assert row["why"] == "soak-days is 3 by now, and was 2 when 5 was requested"
+    # Made again on what is there, it takes the place of the one that stopped.
+    again = done(client.post(f"/policy/{OWN}", policy(soak_days="5"), if_match="*"))
+    assert [each["before"] for each in again["changes"]] == ["3"]
+    assert [each["id"] for each in again["replaces"]] == [row["id"]]
+    served.round()
+    assert served.labels("a-sub")["soak-days"] == "5"
 
 
 def test_a_cluster_gets_its_first_labels(served: Served) -> None:

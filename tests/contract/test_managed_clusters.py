@@ -177,6 +177,23 @@ def test_labels_are_set_anew_changed_and_deleted(play: Play) -> None:
     play(story)
 
 
+def test_the_labels_of_one_subscription_are_read_alone(play: Play) -> None:
+    """By its id, and of no other holder."""
+
+    async def story(ground: Ground) -> None:
+        manager = ground.manager
+        owner = LabelOwner(LabelType.SUBSCRIPTION, "a-sub")
+        await manager.set_label(owner, f"{PREFIX}mutexes", "m")
+        every = (await manager.labels(PREFIX, LabelType.SUBSCRIPTION)).items
+        mine = (await manager.labels(PREFIX, LabelType.SUBSCRIPTION, subscription="a-sub")).items
+        assert {each.subscription_id for each in mine} == {"a-sub"}
+        assert len(mine) < len(every)
+        assert f"{PREFIX}mutexes" in {each.key for each in mine}
+        assert not (await manager.labels(PREFIX, subscription="nowhere")).items
+
+    play(story)
+
+
 def test_agreements_logs_and_plans_are_made_once(play: Play) -> None:
     """The same again is the same; a log of yesterday is reported again."""
 

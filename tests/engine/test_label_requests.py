@@ -59,8 +59,14 @@ class Asking(Scene):
     # What labels are refused with; 0: they are not.
     status = 0
 
-    def __init__(self, *, observes: bool = False, **more: Any) -> None:
-        super().__init__(document(), **more)
+    unlabelled_s = 3600.0
+
+    def __init__(
+        self, *, observes: bool = False, clusters: list[dict[str, Any]] | None = None, **more: Any
+    ) -> None:
+        """`clusters`: more of them."""
+        known = document()
+        super().__init__({**known, "clusters": known["clusters"] + (clusters or [])}, **more)
         self.act = () if observes else ("*",)
         self.live(2 * MINUTES)
 
@@ -299,6 +305,30 @@ def test_a_hold_binds_labels_of_its_clusters(targets: list[str], written: list[s
     scene.request(HolderChange(ORG, (LabelEdit("sector-deps.prod", None, ""),)), ident="r2")
     scene.live(1)
     assert sorted(scene.label_writes()) == written
+
+
+@pytest.mark.parametrize(
+    "scope, held",
+    [
+        ({"targets": ["new"]}, True),
+        ({"targets": ["a"]}, False),
+        ({"selector": {"matchLabels": {"org": "o"}}}, True),
+        ({"selector": {"matchLabels": {"sector": "x"}}}, False),
+    ],
+)
+def test_a_hold_binds_the_first_labels_of_a_cluster(scope: dict[str, Any], held: bool) -> None:
+    """By name, and by what is known of it: its organisation, and that it has no labels."""
+    scene = Asking(clusters=[{"name": "new", "org": "o", "version": "4.16.3"}])
+    document = {"name": "h", "owner": "x", "reason": "y", "scope": scope}
+    fact = Braked(brake="hold", name="h", document=document, reason="y")
+    scene.store.append("brakes", [JournalNote(scene.now(), "user:ada", fact)])
+    edits = tuple(LabelEdit(label, None, value) for label, value in GOOD.items())
+    new = LabelHolder(CLUSTER, "new-sub", "new")
+    scene.request(HolderChange(new, edits))
+    scene.live(1)
+    assert scene.labels(new) == ({} if held else GOOD)
+    again = list(UpgradeRules().replay(scene.store.read(PARTITION), lambda *_: {}))
+    assert [each.difference for each in again] == [None] * len(again)
 
 
 def test_freezes_pins_and_blocks_do_not_bind_labels() -> None:

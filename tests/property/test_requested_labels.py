@@ -182,7 +182,9 @@ def check(lived: Lived) -> None:
     made = lived.made()
     again = lived.made(RULES.decode(RULES.encode(lived.state)))
     assert msgspec.json.encode(_said(made)) == msgspec.json.encode(_said(again))
-    view = RULES.view("upgrades/prod/o", lived.state, None, made, lived.now)  # type: ignore[arg-type]
+    world = RULES.world(lived.state, Brakes(), lived.now, lambda _: RULES.empty())
+    assert world is not None
+    view = RULES.view("upgrades/prod/o", lived.state, world, made, lived.now)
     assert [each.ident for each in view.requests] == list(requested.requests)
     for row in view.requests:
         assert row.starts == all_pass(row.verdicts)

@@ -31,6 +31,7 @@ from tidegate.kinds.upgrades.core.journal.facts import (
 from tidegate.kinds.upgrades.core.journal.label_state import (
     holder_cluster,
     is_of_labels,
+    requested_unlabelled,
     wanted_labels,
 )
 from tidegate.kinds.upgrades.core.journal.made import OrganisationPlan, OrganisationWorld
@@ -160,12 +161,14 @@ class UpgradeRules(Rules[UpgradeState, OrganisationWorld, OrganisationPlan]):
         org = known.org
         if org is None:
             return {}
-        return {each.name: brake_labels(org, each) for each in known.clusters.values()}
+        every = (*known.clusters.values(), *requested_unlabelled(known))
+        return {each.name: brake_labels(org, each) for each in every}
 
     def named(self, known: UpgradeState) -> Iterable[str] | None:
         """The clusters; not known where two are called the same, for brakes see both labels."""
-        names = {each.name for each in known.clusters.values()}
-        return None if known.org is None or len(names) < len(known.clusters) else names
+        every = (*known.clusters.values(), *requested_unlabelled(known))
+        names = {each.name for each in every}
+        return None if known.org is None or len(names) < len(every) else names
 
     def shut(
         self, known: UpgradeState, task: AnyTask, coverages: Coverages, now: Instant

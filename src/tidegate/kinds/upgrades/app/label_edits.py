@@ -9,7 +9,7 @@ from tidegate.kinds.upgrades.app.read.survey import PREFIX
 from tidegate.kinds.upgrades.core.journal.facts import Job
 from tidegate.kinds.upgrades.core.journal.label_state import wanted_labels
 from tidegate.kinds.upgrades.core.journal.state import UpgradeState
-from tidegate.kinds.upgrades.core.labels.label_edit import ORGANISATION, LabelEdit, LabelHolder
+from tidegate.kinds.upgrades.core.labels.label_edit import ORGANISATION, LabelHolder
 from tidegate.kinds.upgrades.core.labels.label_sync import full_key
 from tidegate.kinds.upgrades.ocm.port import LabelOwner, LabelType, ManagedClusters
 from tidegate.model.errors import OutsideError, StaleError
@@ -24,7 +24,7 @@ async def write_labels(manager: ManagedClusters, state: UpgradeState, job: Job) 
     if not wanted:
         raise StaleError("the request was withdrawn, or another took its place")
     holder, edits = wanted[0].holder, [each.edit for each in wanted]
-    there = await _there(manager, holder, edits)
+    there = await _there(manager, holder)
     for each in edits:
         if there.get(each.label) not in (each.before, each.after):
             raise StaleError(f"{each.label} was changed meanwhile")
@@ -43,16 +43,15 @@ def _owner(holder: LabelHolder) -> LabelOwner:
     return LabelOwner(LabelType.ORGANIZATION if of_org else LabelType.SUBSCRIPTION, holder.id)
 
 
-async def _there(
-    manager: ManagedClusters, holder: LabelHolder, edits: list[LabelEdit]
-) -> dict[str, str]:
-    """The labels of a holder that are to change; of a cluster's, no search names its holder."""
+async def _there(manager: ManagedClusters, holder: LabelHolder) -> dict[str, str]:
+    """The labels of a holder, by one short list."""
     owner = _owner(holder)
-    orgs = [holder.id] if owner.type is LabelType.ORGANIZATION else []
-    one = edits[0].label if len(edits) == 1 else ""
-    found = await manager.labels(PREFIX + one, owner.type, orgs)
-    if not found.complete:
-        raise OutsideError("labels changed while they were read")
+    if owner.type is LabelType.ORGANIZATION:
+        found = await manager.labels(PREFIX, owner.type, [holder.id])
+    else:
+        found = await manager.labels(PREFIX, owner.type, subscription=holder.id)
+    if not found.complete or found.unreadable:
+        raise OutsideError("its labels could not be read completely")
     mine = (
         each for each in found.items if holder.id in (each.subscription_id, each.organization_id)
     )

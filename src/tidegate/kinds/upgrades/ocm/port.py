@@ -101,9 +101,15 @@ class ManagedClusters(Protocol):
     """One environment of OpenShift Cluster Manager."""
 
     async def labels(
-        self, prefix: str, type_: LabelType | None = None, organizations: Iterable[str] = ()
+        self,
+        prefix: str,
+        type_: LabelType | None = None,
+        organizations: Iterable[str] = (),
+        subscription: str = "",
     ) -> OcmList[Label]:
-        """Labels whose keys begin with a text; of some organisations only, if any are named."""
+        """Labels whose keys begin with a text; of some organisations, or of one subscription, if
+        any are named.
+        """
         ...
 
     async def subscriptions(

@@ -15,6 +15,7 @@ from tidegate.app.workers import trouble_lines
 from tidegate.kinds.upgrades.app.owners.organisation import DeclaredOrganisation
 from tidegate.kinds.upgrades.core.journal.state import UpgradeState
 from tidegate.kinds.upgrades.core.labels.label_edit import changed, cluster_holders
+from tidegate.kinds.upgrades.core.labels.label_requests import labels_there
 from tidegate.kinds.upgrades.core.rules.fleet import brake_labels
 from tidegate.kinds.upgrades.core.service import PARTITION
 from tidegate.kinds.upgrades.core.world import ManagedCluster, Organisation, UpgradeWorld
@@ -41,8 +42,9 @@ class RecordedOrganisation(msgspec.Struct, frozen=True):
 
     @property
     def expected(self) -> UpgradeWorld:
-        """The world as it is once all is written that is requested."""
-        return changed(self.world, self.state.requested.changes)
+        """The world as it is once all is written that is requested and was not overtaken."""
+        there = labels_there(self.org, self.world.clusters)
+        return changed(self.world, self.state.requested.upheld(there).changes)
 
     def declared(self, world: UpgradeWorld, warnings: tuple[str, ...] = ()) -> DeclaredOrganisation:
         """What it declares in a world, as far as the caller sees it."""

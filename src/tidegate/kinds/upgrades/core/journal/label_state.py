@@ -52,6 +52,14 @@ def holder_cluster(state: "UpgradeState", job: Job) -> ManagedCluster | None:
     return state.clusters.get(job.target) or state.unlabelled.get(job.target)
 
 
+def requested_unlabelled(state: "UpgradeState") -> tuple[ManagedCluster, ...]:
+    """Clusters without labels that are to get some: brakes bind them as they bind the others."""
+    if not state.requested:
+        return ()
+    wanted = {each.id for each in state.requested.holders}
+    return tuple(each for each in state.unlabelled.values() if each.subscribed_as in wanted)
+
+
 def is_of_labels(task: object) -> TypeGuard[Job]:
     """Whether a task writes labels."""
     return isinstance(task, Job) and task.change.doing is StepKind.LABELS

@@ -7,6 +7,7 @@ import msgspec
 from tidegate.gates.brakes import Brakes, concerning
 from tidegate.journal.facts import Bound
 from tidegate.kinds.upgrades.core.history import SoakHistory
+from tidegate.kinds.upgrades.core.journal.label_state import requested_unlabelled
 from tidegate.kinds.upgrades.core.journal.state import (
     UpgradeState,
     ledgers_of,
@@ -153,7 +154,8 @@ def _is_back(one: Option | Action) -> bool:
 def bound_of(state: UpgradeState, world: UpgradeWorld) -> Bound | None:
     """The brakes of a decision, where they are not those of the one before."""
     org = world.orgs[0]
-    labels = {each.name: brake_labels(org, each) for each in world.clusters}
+    every = (*world.clusters, *requested_unlabelled(state))
+    labels = {each.name: brake_labels(org, each) for each in every}
     brakes = concerning(world.brakes, sorted(labels), labels)
     return None if brakes == state.brakes else Bound(brakes=brakes)
 

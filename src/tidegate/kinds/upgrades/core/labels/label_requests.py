@@ -98,6 +98,15 @@ class LabelRequests(msgspec.Struct, frozen=True, omit_defaults=True):
         }
         return self if len(edits) == len(self.edits) else _tidy(self.requests, edits)
 
+    def upheld(self, there: LabelsThere) -> "LabelRequests":
+        """The same without edits of labels that were changed since they were requested."""
+        edits = {
+            key: each
+            for key, each in self.edits.items()
+            if there.get(each.holder.id, {}).get(each.edit.label) == each.edit.before
+        }
+        return self if len(edits) == len(self.edits) else _tidy(self.requests, edits)
+
 
 def _tidy(requests: Mapping[str, LabelRequest], edits: dict[str, RequestedLabel]) -> LabelRequests:
     """Requests of which something is left."""

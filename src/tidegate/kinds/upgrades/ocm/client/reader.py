@@ -56,10 +56,16 @@ class ReadingClient:
         return f"{type(self).__name__}({self.asking.url!r})"
 
     async def labels(
-        self, prefix: str, type_: LabelType | None = None, organizations: Iterable[str] = ()
+        self,
+        prefix: str,
+        type_: LabelType | None = None,
+        organizations: Iterable[str] = (),
+        subscription: str = "",
     ) -> OcmList[Label]:
-        """Labels whose keys begin with a text; of some organisations only, if any are named."""
-        search = both(starts("key", prefix), equals("type", type_.value) if type_ else "")
+        """Labels whose keys begin with a text, of all, of some organisations or a subscription."""
+        kind = equals("type", type_.value) if type_ else ""
+        of = equals("subscription_id", subscription) if subscription else ""
+        search = both(starts("key", prefix), kind, of)
         path, several = f"{ACCOUNTS}/labels", tuple(organizations)
         if not several:
             return await listed(self.asking, path, Label, {"search": search}, _ORDER_BY)

@@ -84,13 +84,18 @@ class SimulatedClusters:
         self._counts: Counter[str] = Counter()
 
     async def labels(
-        self, prefix: str, type_: LabelType | None = None, organizations: Iterable[str] = ()
+        self,
+        prefix: str,
+        type_: LabelType | None = None,
+        organizations: Iterable[str] = (),
+        subscription: str = "",
     ) -> OcmList[Label]:
-        """Labels whose keys begin with a text; of some organisations only, if any are named."""
+        """Labels whose keys begin with a text, of all, of some organisations or a subscription."""
         several = tuple(organizations)
         of = one_of("organization_id", several) if several else ""
         kind = equals("type", type_.value) if type_ else ""
-        return await self._list(LABELS, Label, both(starts("key", prefix), kind, of))
+        sub = equals("subscription_id", subscription) if subscription else ""
+        return await self._list(LABELS, Label, both(starts("key", prefix), kind, of, sub))
 
     async def subscriptions(
         self, ids: Iterable[str] = (), organizations: Iterable[str] = ()
