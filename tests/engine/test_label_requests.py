@@ -60,6 +60,8 @@ class Asking(Scene):
     status = 0
 
     unlabelled_s = 3600.0
+    # Whether the list of clusters without labels never answers.
+    hangs = False
 
     def __init__(
         self, *, observes: bool = False, clusters: list[dict[str, Any]] | None = None, **more: Any
@@ -143,6 +145,12 @@ class Strict(SimulatedClusters):
     """One that may refuse to write labels."""
 
     scene: Asking
+
+    async def subscriptions(self, *args: Any, **more: Any) -> Any:
+        """One list of an organisation never answers, if the scene says so."""
+        if self.scene.hangs and args and not args[0]:
+            await asyncio.Event().wait()
+        return await super().subscriptions(*args, **more)
 
     async def set_label(self, owner: LabelOwner, key: str, value: str) -> Label:
         """Refused, if the scene says so."""
@@ -329,6 +337,17 @@ def test_a_hold_binds_the_first_labels_of_a_cluster(scope: dict[str, Any], held:
     assert scene.labels(new) == ({} if held else GOOD)
     again = list(UpgradeRules().replay(scene.store.read(PARTITION), lambda *_: {}))
     assert [each.difference for each in again] == [None] * len(again)
+
+
+def test_clusters_without_labels_cost_no_survey() -> None:
+    """Where they cannot be read, everything else goes on; they are asked for again."""
+    scene = Asking()
+    scene.hangs = True
+    scene.request(HolderChange(A, (SOAK,)))
+    scene.live(3)
+    assert scene.labels() == {**GOOD, "soak-days": "5"}
+    surveyed = [each for each in scene.store.read(PARTITION) if each.kind == "surveyed"]
+    assert len(surveyed) > 15, "every ten minutes"
 
 
 def test_freezes_pins_and_blocks_do_not_bind_labels() -> None:

@@ -58,6 +58,10 @@ class SurveyReport(msgspec.Struct, frozen=True):
     error: OutsideError | None = None
 
 
+# A survey that was made does not wait longer for clusters of which nothing is decided.
+UNLABELLED_TIMEOUT_S = 20.0
+
+
 class SurveyPace(msgspec.Struct, frozen=True):
     """How often to survey, how long it may take, and how long to wait after a failure."""
 
@@ -179,7 +183,6 @@ class Surveys:
         try:
             async with asyncio.timeout(self._pace.timeout_s):
                 looked, excluded = await self._read(channel, wanted, began_at)
-                unlabelled = await self._unlabelled(channel, wanted, looked)
         except (OutsideError, TimeoutError, OSError) as error:
             told = _told(channel.environment, error, self._pace.timeout_s)
             self._report(channel, began, error=told)
@@ -189,6 +192,7 @@ class Surveys:
             return False
         self._report(channel, began, set_aside=excluded)
         ended_at, took_s = self._clock.now(), loop.time() - began
+        unlabelled = await self._unlabelled(channel, wanted, looked)
         for each, world in zip(wanted, looked, strict=True):
             self._errors.pop(each.partition, None)
             self._readings[each.partition] = OrganisationReading(
@@ -203,7 +207,11 @@ class Surveys:
         wanted: tuple[Registration, ...],
         looked: tuple[UpgradeWorld, ...],
     ) -> dict[str, tuple[ManagedCluster, ...]]:
-        """Clusters without labels of organisations that are due; nothing if that fails."""
+        """Clusters without labels of organisations that are due.
+
+        Nothing is decided about them: where they cannot be read, the survey counts without them,
+        and the next one asks again.
+        """
         every, now = self._pace.unlabelled_s, asyncio.get_running_loop().time()
         last = self._unlabelled_at
         due = [e for e in wanted if every and now - last.get(e.partition, now - every) >= every]
@@ -212,8 +220,9 @@ class Surveys:
         labelled = {each.subscribed_as for world in looked for each in world.clusters}
         orgs = [each.id for each in due]
         try:
-            found = await unlabelled_clusters(channel.manager, orgs, labelled)
-        except OutsideError:
+            async with asyncio.timeout(UNLABELLED_TIMEOUT_S):
+                found = await unlabelled_clusters(channel.manager, orgs, labelled)
+        except (OutsideError, TimeoutError, OSError):
             return {}
         last |= {each.partition: now for each in due}
         return {org: tuple(each for each in found if each.org == org) for org in orgs}
