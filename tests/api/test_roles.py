@@ -71,7 +71,8 @@ def test_every_route_for_every_role_and_scope(asked: Service, role: Role, scope:
         more = "?verb=why" if question.path == "/can-i" else ""
         answer = client.get(question.path.replace("{name}", PARTITION) + more)
         # Of a version, and none is quarantined; of an organisation, and it is none.
-        missing = question.path == "/suspects/{name}" or question in LABEL_QUESTIONS
+        elsewhere = ("/suspects/{name}", "/upgrades/{name}")
+        missing = question.path in elsewhere or question in LABEL_QUESTIONS
         expected = 404 if missing or (question.named and not groups) else 200
         if question.right not in role.rights or (question.right is Right.ADMINISTER and limits):
             expected = 403  # tokens are of those who may all

@@ -46,6 +46,8 @@ def test_the_journal_answers_as_the_commands_do(surveyed: Service) -> None:
         ("/report", ["upgrades", "report"]),
         ("/lint", ["upgrades", "lint"]),
         ("/plan", ["plan", "upgrades"]),
+        (f"/upgrades/upgrades/prod/{PAY}", ["why", f"upgrades/prod/{PAY}"]),
+        ("/upgrades/cluster/pay-prod-1", ["why", "cluster/pay-prod-1"]),
         (f"/what-if?set={label}", ["upgrades", "what-if", "--set", label]),
     ):
         said = tidegate(*command, "-o", "json", "--database", "journal.db")
@@ -53,6 +55,30 @@ def test_the_journal_answers_as_the_commands_do(surveyed: Service) -> None:
         answer = client.get(path)
         assert answer.status == 200, answer.text
         assert steady(answer.json) == steady(json.loads(said.stdout)), path
+
+
+def test_why_asks_the_service_whatever_journal_is_here(
+    surveyed: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that lies in the folder is of other fleets; the words are the same as on the journal."""
+    token = tmp_path / "token"
+    token.write_text(surveyed.client().token)
+    part = tmp_path / "part"
+    part.write_text(surveyed.client(Role.VIEWER, selector="sector=prod").token)
+    names = (f"upgrades/prod/{PAY}", "cluster/pay-prod-1")
+    local = [tidegate("why", each, "--database", "journal.db").stdout for each in names]
+    (tmp_path / "other").mkdir()
+    monkeypatch.chdir(tmp_path / "other")
+    Path("tidegate.db").write_bytes(b"no journal")
+    with listening(surveyed) as address:
+        where = ("--server", address, "--server-token")
+        for name, said in zip(names, local, strict=True):
+            done = tidegate("why", name, *where, f"file:{token}")
+            assert (done.returncode, steady_text(done.stdout)) == (0, steady_text(said)), name
+            # A caller that sees a part of it is answered as for any target.
+            assert "pay-prod-1" in tidegate("why", name, *where, f"file:{part}").stdout
+        lost = tidegate("why", "cluster/pay-prod-9", *where, f"file:{token}")
+        assert (lost.returncode, "did you mean" in lost.stderr) == (2, True)
 
 
 def test_an_owner_sees_the_clusters_of_its_organisation(surveyed: Service) -> None:

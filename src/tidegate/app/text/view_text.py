@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from tidegate.app.documents import GroupDoc, OptionDoc, RequestDoc, RolloutDetails, TargetDoc
+from tidegate.app.documents import GroupDoc, OptionDoc, RequestDoc, TargetDoc
 from tidegate.app.text.worker_text import start_words
 from tidegate.app.workers import PartitionWorker
 from tidegate.explain.table import Row, layout
@@ -13,7 +13,7 @@ from tidegate.model.time import Instant, format_age, format_second, parse_instan
 GROUP_HEAD: Row = (
     "GROUP", "INDEX", "STATUS", "WAITING", "UPDATING", "SOAKING", "DONE", "FAILED", "IGNORED",
 )  # fmt: skip
-REQUEST_HEAD: Row = ("REQUEST", "CHANGE", "FOR", "STATE", "BY", "AGE", "WHY")
+REQUEST_HEAD: Row = ("REQUEST", "STATE", "BY", "AGE", "FOR", "CHANGE", "WHY")
 TARGET_HEAD: Row = ("GROUP", "TARGET", "STATE", "SINCE", "EXPECTED", "WHY")
 # How an option says that it leads back, and that the target goes.
 _BACK, _REMOVE = "return ", "remove"
@@ -45,22 +45,27 @@ def request_rows(
     return [
         (
             each.id,
-            each.change,
-            some_names(each.targets) or "all",
             each.state,
             each.by,
             format_age(now - parse_instant(each.at)),
+            some_names(each.targets) or "all",
+            each.change,
             starts if each.starts else each.why,
         )
         for each in requests
     ]
 
 
-def request_lines(found: RolloutDetails, now: Instant, width: int | None) -> list[str]:
+def request_lines(
+    requests: Sequence[RequestDoc],
+    now: Instant,
+    width: int | None,
+    worker: PartitionWorker | None = None,
+) -> list[str]:
     """What people requested and is not carried out yet, as a table; empty: nothing is."""
-    if not found.requests:
+    if not requests:
         return []
-    return [*layout(REQUEST_HEAD, request_rows(found.requests, now, found.worker), width), ""]
+    return [*layout(REQUEST_HEAD, request_rows(requests, now, worker), width), ""]
 
 
 def target_rows(

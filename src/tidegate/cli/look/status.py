@@ -285,7 +285,7 @@ def show(name: str, merged: Merged, then: str, output: str) -> None:
     if details.groups:
         lines += [*layout(GROUP_HEAD, group_rows(details.groups), width), ""]
     now = parse_instant(details.at)
-    lines += request_lines(details, now, width)
+    lines += request_lines(details.requests, now, width, details.worker)
     rows = target_rows(details.targets, now, details.worker)
     lines += [*layout(TARGET_HEAD, rows, width), ""]
     rows = [

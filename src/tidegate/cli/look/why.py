@@ -167,7 +167,7 @@ def _lines(found: RolloutDetails | TargetDetails) -> list[str]:
     lines = [found.headline, ""]
     if found.groups:
         lines += [*layout(GROUP_HEAD, group_rows(found.groups), width), ""]
-    lines += request_lines(found, now, width)
+    lines += request_lines(found.requests, now, width, found.worker)
     lines += layout(TARGET_HEAD, target_rows(found.targets, now, found.worker), width)
     if found.recheck_after is not None and not (found.worker and found.worker.stale):
         lines += ["", f"look again in {format_age(in_seconds(found.recheck_after))}"]
@@ -188,6 +188,12 @@ def _shown_as_upgrade(asked: WorldQuery, what: str, target: str | None, output: 
     """Whether a name is of upgrades, and shown; else it is looked up in the journal of rollouts."""
     if target is not None and not (asked.alone or asked.settings.upgrades):
         return False
+    from tidegate.kinds.upgrades.cli.source.service import is_served
+
+    if is_served(asked):
+        from tidegate.kinds.upgrades.cli.why import shown_by_service
+
+        return target is None and shown_by_service(asked, what, output)
     fleet = fleet_of(asked, what)
     if fleet is None:
         return False

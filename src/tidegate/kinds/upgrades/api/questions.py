@@ -9,6 +9,13 @@ from tidegate.api.route import QuestionRoute, RouteQuery, RouteQuestion
 from tidegate.explain.pace import DAYS_AHEAD, DatePace
 from tidegate.kinds.upgrades.api.label_questions import LABEL_QUESTIONS
 from tidegate.kinds.upgrades.app.clusters import ClusterList, list_clusters
+from tidegate.kinds.upgrades.app.explanation import (
+    ClusterExplanation,
+    OrganisationExplanationList,
+    explain_cluster,
+    explain_organisations,
+    is_organisation,
+)
 from tidegate.kinds.upgrades.app.lint import LintReport, lint_fleet
 from tidegate.kinds.upgrades.app.owners.status import UpgradeStatus, upgrade_status
 from tidegate.kinds.upgrades.app.plan import UpgradePlanList, plan_upgrades
@@ -38,6 +45,12 @@ class ClusterQuery(RouteQuery, frozen=True):
     # As kubectl has it, of labels without their prefix: sector=prod,soak-days!=0.
     label_selector: str = ""
     # By which rules; empty: those that an organisation is registered with.
+    mode: Rules = ""
+
+
+class RulesQuery(RouteQuery, frozen=True):
+    """By which rules; empty: those that an organisation is registered with."""
+
     mode: Rules = ""
 
 
@@ -107,6 +120,16 @@ def status(ask: RouteQuestion[ModeQuery]) -> UpgradeStatus:
     return upgrade_status(_fleet(ask, ask.query.org), ask.query.mode or None)
 
 
+def explained(
+    ask: RouteQuestion[RulesQuery],
+) -> ClusterExplanation | OrganisationExplanationList:
+    """A cluster, or every cluster of an organisation, with what every gate says."""
+    fleet, mode = _fleet(ask, ()), ask.query.mode or None
+    if is_organisation(ask.name):
+        return explain_organisations(fleet, ask.name, mode)
+    return explain_cluster(fleet, ask.name, mode)
+
+
 def plan(ask: RouteQuestion[PlanQuery]) -> UpgradePlanList:
     """What a run would write to OpenShift Cluster Manager now, and why."""
     return plan_upgrades(_fleet(ask, ask.query.org), ask.query.mode or None)
@@ -141,6 +164,9 @@ UPGRADE_QUESTIONS: tuple[QuestionRoute, ...] = (
     QuestionRoute("/soaked", soaked, (VersionHistory,), long=True),
     QuestionRoute("/soak", soak, (SoakExport,), long=True),
     QuestionRoute("/upgrades", status, (UpgradeStatus,), long=True),
+    QuestionRoute(
+        "/upgrades/{name}", explained, (ClusterExplanation, OrganisationExplanationList), long=True
+    ),
     QuestionRoute("/plan", plan, (UpgradePlanList,), long=True),
     QuestionRoute("/lint", lint, (LintReport,), long=True),
     QuestionRoute("/what-if", what_if, (WhatIfReport,), long=True),

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from msgspec import UNSET, UnsetType
 
+from tidegate.app.documents import RequestDoc, request_doc
 from tidegate.explain.verdict_part import VerdictPart, VerdictParts
 from tidegate.kinds.upgrades.app.clusters import ClusterPart, PoolBehind, cluster_part
 from tidegate.kinds.upgrades.app.read.starts import ClusterStarts, NextStart
@@ -77,6 +78,8 @@ class ClusterExplanation(FleetDocument, frozen=True, kw_only=True):
     summary: str
     problems: tuple[str, ...]
     options: tuple[UpgradeOption, ...]
+    # Labels of it that people requested and that are not written yet.
+    requests: tuple[RequestDoc, ...] = ()
 
 
 class ExplainedOrganisation(Part, frozen=True, kw_only=True):
@@ -88,6 +91,8 @@ class ExplainedOrganisation(Part, frozen=True, kw_only=True):
     # What is wrong with its own labels.
     problems: tuple[str, ...]
     targets: tuple[ExplainedCluster, ...]
+    # Labels that people requested and that are not written yet, the oldest first.
+    requests: tuple[RequestDoc, ...] = ()
 
 
 class OrganisationExplanationList(FleetDocument, frozen=True, kw_only=True):
@@ -108,6 +113,11 @@ def explain_cluster(fleet: FleetReading, name: str, mode: str | None = None) -> 
         errors=fleet.errors(),
         notes=(*fleet.notes(), *rules_notes(fleet, mode)),
         now=format_instant(view.reading.now),
+        requests=tuple(
+            request_doc(each)
+            for each in view.reading.requests
+            if summary.member.cluster.name in each.targets
+        ),
         **fields_of(_explained(view, summary, VerdictParts(), ClusterStarts())),
     )
 
@@ -157,6 +167,7 @@ def _organisation(
         environment=fleet.org.env,
         problems=tuple(each.text() for each in fleet.label_errors),
         targets=tuple(_explained(view, each, verdicts, starts) for each in mine),
+        requests=tuple(map(request_doc, view.reading.requests)),
     )
 
 

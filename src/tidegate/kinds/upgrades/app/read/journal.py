@@ -8,6 +8,7 @@ from tidegate.app.workers import Attendance, attendance, trouble_lines, verified
 from tidegate.engine.brakes.book import BrakeBook
 from tidegate.engine.others import OtherStates
 from tidegate.engine.partition import PartitionState
+from tidegate.explain.view import RequestRow
 from tidegate.journal.chain import Break
 from tidegate.kinds.upgrades.app.read.world import (
     FleetReading,
@@ -15,9 +16,11 @@ from tidegate.kinds.upgrades.app.read.world import (
     unknown_organisation,
 )
 from tidegate.kinds.upgrades.core.declared.organisation_policy import read_organisation_policy
+from tidegate.kinds.upgrades.core.explain.label_rows import request_rows
 from tidegate.kinds.upgrades.core.history import SoakHistory
 from tidegate.kinds.upgrades.core.journal.made import other_keys
 from tidegate.kinds.upgrades.core.journal.state import UpgradeState, ledgers_of, past_of, world_of
+from tidegate.kinds.upgrades.core.rules.label_requests import label_plan
 from tidegate.kinds.upgrades.core.rules.soak import SoakLedger
 from tidegate.kinds.upgrades.core.service import (
     PARTITION,
@@ -171,8 +174,13 @@ def recorded_reading(world: UpgradeWorld, state: UpgradeState, where: str) -> Wo
         disabled=org.disabled,
         quarantine_after=org.quarantine_after,
     )
+    requests: tuple[RequestRow, ...] = ()
+    if state.requested:
+        unlabelled = tuple(state.unlabelled.values())
+        requests = tuple(request_rows(label_plan(world, state.requested, world.now, unlabelled)))
     return WorldReading(
         world=world,
+        requests=requests,
         service=UpgradeService((OcmEnvironment(name=org.env, url=""),), (registration,)),
         where=where,
         read_at=read_at,

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from tidegate.app.documents import NotedDocument
+from tidegate.explain.view import RequestRow
 from tidegate.kinds.upgrades.core.legacy_plan import theirs
 from tidegate.kinds.upgrades.core.rules.decide import decide
 from tidegate.kinds.upgrades.core.rules.plan import UpgradePlan
@@ -38,6 +39,8 @@ class WorldReading(msgspec.Struct, frozen=True, kw_only=True):
     # Earlier than the moment in question if it comes from a journal.
     read_at: Instant
     notes: tuple[str, ...] = ()
+    # Labels that people requested and that are not written yet.
+    requests: tuple[RequestRow, ...] = ()
     # Organisations that are taken to publish to it, because their labels cannot be seen.
     assumed: tuple[str, ...] = ()
 

@@ -7,6 +7,7 @@ import click
 from tidegate.cli.live import journals, opened
 from tidegate.kinds.upgrades.cli.source.flags import WorldQuery
 from tidegate.kinds.upgrades.cli.source.recorded import is_recorded
+from tidegate.kinds.upgrades.cli.source.service import is_served
 from tidegate.kinds.upgrades.core.service import CLUSTER, ORGANISATION
 from tidegate.model.errors import UserError
 from tidegate.model.target import bare
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 
 def fleet_of(query: WorldQuery, what: str) -> "FleetReading | None":
     """The world, if a name is of upgrades; None: look it up in the journal of rollouts."""
+    if is_served(query):
+        return None
     plainly = what.startswith(ORGANISATION) or query.alone
     if not plainly and not _has_source(query):
         return None

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from msgspec import UNSET
 
+from tidegate.app.text.view_text import request_lines
 from tidegate.explain.table import layout
 from tidegate.explain.verdict_part import VerdictPart, part_lines
 from tidegate.kinds.upgrades.app.explanation import (
@@ -44,6 +45,9 @@ def cluster_tree(one: ClusterExplanation | ExplainedCluster, now: str) -> list[s
         if option.title is not UNSET:
             lines.append(f"{option.title}: {option.state}")
         lines += _verdict_lines(said, now)
+    for each in one.requests if isinstance(one, ClusterExplanation) else ():
+        lines.append(f"requested by {each.by}, {each.id}: {each.change}")
+        lines += part_lines(each.verdicts, parse_instant(now))
     return [*lines, *(f"also: {each}" for each in one.problems[1:])]
 
 
@@ -103,4 +107,5 @@ def _organisation(one: ExplainedOrganisation, now: str, width: int | None) -> It
     yield f"{PARTITION}/{one.environment}/{one.org} · {words}"
     yield from (f"✗ {each}" for each in one.problems)
     yield ""
+    yield from request_lines(one.requests, parse_instant(now), width)
     yield from layout(CLUSTER_HEAD, [cluster_cells(each, now) for each in one.targets], width)

@@ -5,7 +5,11 @@ from collections.abc import Iterable, Iterator
 from tidegate.explain.view import OptionRow, RequestRow
 from tidegate.journal.fact import some_names
 from tidegate.kinds.upgrades.core.explain.summary import most_telling
-from tidegate.kinds.upgrades.core.labels.label_requests import RequestedLabel, change_words
+from tidegate.kinds.upgrades.core.labels.label_requests import (
+    RequestedLabel,
+    change_words,
+    edits_text,
+)
 from tidegate.kinds.upgrades.core.rules.label_requests import LabelRequestPlan, RequestedHolder
 from tidegate.model.plan import Option
 from tidegate.model.reason import Outcome
@@ -67,10 +71,15 @@ def _targets(holders: Iterable[RequestedHolder]) -> tuple[str, ...]:
 def _change(changes: Iterable[tuple[RequestedHolder, list[RequestedLabel]]]) -> str:
     """What changes; where it is not the same for all, of which cluster."""
     texts: dict[str, list[str]] = {}
+    every = list[list[RequestedLabel]]()
     for holder, labels in changes:
+        every.append(labels)
         texts.setdefault(change_words(each.edit for each in labels), []).append(holder.called)
     if len(texts) == 1:
         return next(iter(texts))
+    becomes = {edits_text(each.edit for each in labels) for labels in every}
+    if len(becomes) == 1:  # all get the same, whatever they have
+        return becomes.pop()
     return "; ".join(f"{some_names(names)}: {text}" for text, names in texts.items())
 
 
