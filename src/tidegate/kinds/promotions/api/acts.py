@@ -5,7 +5,7 @@ so that a repeated delivery is recorded once.
 """
 
 from tidegate.access.roles import Right, Role, refusal
-from tidegate.api.change_requests import requested_targets
+from tidegate.api.change_requests import requested
 from tidegate.api.problem import bad_request, forbidden
 from tidegate.api.route import ActRoute, PreparedAct, RouteAct, RouteBody
 from tidegate.app.access.callers import targets_of
@@ -79,15 +79,7 @@ def promote(act: RouteAct[PromoteBody]) -> PreparedAct:
         to=body.to, ref=body.ref, backward=body.allow_backward, reason=body.reason
     )
     made = prepare_version(act.journals, act.name, wanted, act.caller.actor)
-    whole = act.every.read(made.one.partition) or made.one
-    return PreparedAct(
-        partition=whole.partition,
-        facts=(made.fact,),
-        reach=made.report,
-        answer=made.report,
-        rows=made.one.rows,
-        reached=requested_targets(whole, made.fact.environments),
-    )
+    return requested(act, made.one, made.fact, made.report, made.fact.environments)
 
 
 def deployed(act: RouteAct[DeployedBody]) -> PreparedAct:
