@@ -53,9 +53,16 @@ def document() -> dict[str, Any]:
 class Served:
     """A service over a journal, beside a worker in virtual time."""
 
-    def __init__(self, folder: Path, policy: AccessPolicy | None = None) -> None:
-        journal = folder / "journal.db"
-        self.scene = Scene(document(), store=open_store(str(journal)))
+    def __init__(
+        self,
+        folder: Path,
+        policy: AccessPolicy | None = None,
+        clusters: list[dict[str, Any]] | None = None,
+    ) -> None:
+        """`clusters`: these, and no others."""
+        journal, known = folder / "journal.db", document()
+        known["clusters"] = known["clusters"] if clusters is None else clusters
+        self.scene = Scene(known, store=open_store(str(journal)))
         self.scene.unlabelled_s = 3600.0
         self.act: tuple[str, ...] = ("*",)
         self.round(2)

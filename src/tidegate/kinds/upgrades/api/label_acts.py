@@ -3,13 +3,14 @@
 Each is a request that a worker carries out with the rights of the service, if every gate is open.
 """
 
+from collections.abc import Iterable
 from typing import Annotated
 
 import msgspec
 from msgspec import Meta
 
-from tidegate.access.roles import Right
-from tidegate.api.problem import bad_request
+from tidegate.access.roles import Reached, Right, refusal
+from tidegate.api.problem import bad_request, forbidden
 from tidegate.api.route import ActRoute, PreparedAct, RouteAct, RouteBody
 from tidegate.kinds.upgrades.app.owners.changes import LabelPlan, Planner
 from tidegate.kinds.upgrades.app.owners.inheritance import (
@@ -140,14 +141,16 @@ def policy(act: RouteAct[PolicyBody]) -> PreparedAct:
     body = act.body
     _check_labels(body)
     every = [WantedPolicy(each.name, "", {**each.labels, **each.others}) for each in body.policies]
-    return _requested(act, lambda found: set_policies(found, every, replace=body.replace))
+    return _requested(act, "policy", lambda found: set_policies(found, every, replace=body.replace))
 
 
 def remove_policy(act: RouteAct[PolicyRemovalBody]) -> PreparedAct:
     """Request that clusters have no upgrade policy any more."""
     body = act.body
     return _requested(
-        act, lambda found: remove_policies(found, body.clusters, unknown_too=body.all)
+        act,
+        "remove-policy",
+        lambda found: remove_policies(found, body.clusters, unknown_too=body.all),
     )
 
 
@@ -159,23 +162,25 @@ def sectors(act: RouteAct[SectorsBody]) -> PreparedAct:
         wanted = [_sector(found, each) for each in body.sectors]
         return set_sectors(found, wanted, replace=body.replace)
 
-    return _requested(act, planner)
+    return _of_organisation(act, "sectors", planner)
 
 
 def remove_sector(act: RouteAct[SectorRemovalBody]) -> PreparedAct:
     """Request that sectors that no cluster is in are removed."""
-    return _requested(act, lambda found: remove_sectors(found, act.body.sectors))
+    return _of_organisation(
+        act, "remove-sectors", lambda found: remove_sectors(found, act.body.sectors)
+    )
 
 
 def version_blocks(act: RouteAct[VersionBlocksBody]) -> PreparedAct:
     """Request that an organisation blocks more versions, fewer, or exactly these."""
     wanted = _patterns(act.body)
-    return _requested(act, lambda found: set_version_blocks(found, wanted))
+    return _of_organisation(act, "version-blocks", lambda found: set_version_blocks(found, wanted))
 
 
 def inheritance(act: RouteAct[InheritanceBody]) -> PreparedAct:
     """Request that soak is shared with other organisations."""
-    body = act.body
+    body, verb = act.body, "inheritance"
     named = [each for each in (body.add, body.remove, body.set) if each is not None]
     if len(named) != 1:
         raise bad_request("write one of add, remove and set")
@@ -183,20 +188,40 @@ def inheritance(act: RouteAct[InheritanceBody]) -> PreparedAct:
     if not sides:
         raise bad_request("name organisations: inherit, publish")
     if body.add is not None:
-        return _requested(act, lambda found: add_inheritance(found, sides))
+        return _of_organisation(act, verb, lambda found: add_inheritance(found, sides))
     if body.remove is not None:
-        return _requested(act, lambda found: remove_inheritance(found, sides))
+        return _of_organisation(act, verb, lambda found: remove_inheritance(found, sides))
     wanted = {label: ",".join(items) for label, items in sides.items()}
-    return _requested(act, lambda found: set_inheritance(found, wanted))
+    return _of_organisation(act, verb, lambda found: set_inheritance(found, wanted))
 
 
 def gate_approvals(act: RouteAct[GateApprovalsBody]) -> PreparedAct:
     """Request that the service agrees to these kinds of version gates, and to no others."""
-    return _requested(act, lambda found: approve_gates(found, act.body.gates))
+    return _of_organisation(
+        act, "gate-approvals", lambda found: approve_gates(found, act.body.gates)
+    )
 
 
-def _requested(act: RouteAct[RouteBody], planner: Planner) -> PreparedAct:
-    made = prepare_labels(act.journals, act.caller, act.name, planner, act.body.reason)
+def _of_organisation(act: RouteAct[RouteBody], verb: str, planner: Planner) -> PreparedAct:
+    return _requested(act, verb, planner, of_organisation=True)
+
+
+def _requested(
+    act: RouteAct[RouteBody], verb: str, planner: Planner, *, of_organisation: bool = False
+) -> PreparedAct:
+    def allow(reached: Iterable[Reached]) -> None:
+        if why := refusal(act.caller, Right.OPERATE, reached, verb):
+            raise forbidden(why)
+
+    made = prepare_labels(
+        act.journals,
+        act.caller,
+        act.name,
+        planner,
+        act.body.reason,
+        allow,
+        of_organisation=of_organisation,
+    )
     return PreparedAct(
         partition=made.partition,
         facts=() if made.fact is None else (made.fact,),

@@ -2,7 +2,7 @@
 by the rules that upgrades are decided by, and recorded; a worker writes them.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 import msgspec
 
@@ -54,23 +54,38 @@ class PreparedLabels(msgspec.Struct, frozen=True):
 
 
 def prepare_labels(
-    journals: Journals, caller: Caller, name: str, planner: Planner, reason: str
+    journals: Journals,
+    caller: Caller,
+    name: str,
+    planner: Planner,
+    reason: str,
+    allow: Callable[[Iterable[Reached]], None],
+    *,
+    of_organisation: bool = False,
 ) -> PreparedLabels:
-    """Plan a change of labels; UserError for what the service would report as an error."""
+    """Plan a change of labels; UserError for what the service would report as an error.
+
+    `allow` raises where its caller may not change what it is given. It is asked before a mistake is
+    named, because that names what is there.
+    """
     one = journals.find(name)
     known = recorded_organisation(one, caller)
+    if of_organisation:
+        allow(_whole(known))
     expected = known.expected
     try:
         plan = planner(known.declared(expected))
     except UserError as error:
         raise UserError(tuple(map(_known_only, error.problems))) from None
     asked = tuple(each for each in plan.changes if each.edits)
+    there = labels_there(known.org, known.world.clusters)
+    changes = tuple(HolderChange(each.holder, tuple(_anew(each, there))) for each in asked)
+    reached = tuple(_reached(known, changes))
+    allow(reached)
     found = check(expected, asked, one.now)
     if found.refused:
         shown = [each for each in found.refused if known.shown(each)] or [ANOTHER]
         raise UserError(tuple(Problem("", each) for each in shown))
-    there = labels_there(known.org, known.world.clusters)
-    changes = tuple(HolderChange(each.holder, tuple(_anew(each, there))) for each in asked)
     warnings = (*filter(known.shown, found.warnings), *known.age(journals.now))
     fact, actor = None, caller.actor
     if changes:
@@ -85,7 +100,6 @@ def prepare_labels(
             notes=tuple(_pending(known)),
             worker=one.worker,
         )
-    reached = tuple(_reached(known, changes))
     report = LabelRequestReport(
         **msgspec.structs.asdict(base),
         changes=tuple(label_changes(changes, ())),
@@ -119,15 +133,21 @@ def _reached(known: RecordedOrganisation, changes: Iterable[HolderChange]) -> It
     """The clusters whose labels change, with their labels before and after: nothing is moved into
     another scope, or out of one. Labels of the organisation are about all of it.
     """
-    partition, org = known.one.partition, known.org
     edits = {each.holder.id: each for each in changes}
-    if org.id in edits:
-        yield Reached(partition, "", org.id, {"org": org.id, "env": org.env})
+    if known.org.id in edits:
+        yield from _whole(known)
     for each in known.world.clusters:
         change = edits.get(each.subscribed_as)
-        if change is None and not (org.id in edits and each.labels):
-            continue
-        yield reached_cluster(partition, org, each)
         if change is not None:
+            yield reached_cluster(known.one.partition, known.org, each)
             after = msgspec.structs.replace(each, labels=with_edits(each.labels, change.edits))
-            yield reached_cluster(partition, org, after)
+            yield reached_cluster(known.one.partition, known.org, after)
+
+
+def _whole(known: RecordedOrganisation) -> Iterator[Reached]:
+    """The organisation, and every cluster that upgrades by its labels."""
+    partition, org = known.one.partition, known.org
+    yield Reached(partition, "", org.id, {"org": org.id, "env": org.env})
+    for each in known.world.clusters:
+        if each.labels:
+            yield reached_cluster(partition, org, each)
