@@ -47,8 +47,12 @@ class RecordedOrganisation(msgspec.Struct, frozen=True):
         return changed(self.world, self.state.requested.upheld(there).changes)
 
     def declared(self, world: UpgradeWorld, warnings: tuple[str, ...] = ()) -> DeclaredOrganisation:
-        """What it declares in a world, as far as the caller sees it."""
-        mine = tuple(each for each in world.clusters if self.sees(each))
+        """What it declares in a world, as far as the caller sees it.
+
+        Which clusters are seen rests on the labels there are, and not on those that are requested.
+        """
+        seen = {each.subscribed_as for each in self.world.clusters if self.sees(each)}
+        mine = tuple(each for each in world.clusters if each.subscribed_as in seen)
         return DeclaredOrganisation(
             world.orgs[0],
             msgspec.structs.replace(world, clusters=mine),
