@@ -6,9 +6,12 @@ from typing import Any
 
 import pytest
 
-from tests.api.test_label_requests import OWN, Served, done, owner, policy
+from tests.api.test_label_requests import GOOD, OWN, Served, cluster, done, owner, policy
+from tidegate.access.policy_doc import read_policy
 
-PROD = {"groups": ("prod",)}
+PROD: dict[str, Any] = {"groups": ("prod",)}
+NEW = {"name": "new", "org": "o", "version": "4.16.3"}
+FIRST = {"reason": "x", "policies": [{"name": "new", "labels": GOOD}]}
 
 
 @pytest.fixture
@@ -64,3 +67,57 @@ def test_a_request_shows_and_hides_no_cluster_before_it_is_carried_out(served: S
     done(whole.post(f"/policy/{OWN}", policy("a", sector="stage"), if_match="*"))
     mine = client.post(f"/policy/{OWN}?dryRun=true", policy("a", soak_days="5"))
     assert [each["target"] for each in done(mine)["changes"]] == ["cluster/a"]
+
+
+def test_a_sector_is_not_an_organisation_where_all_its_clusters_are_in_it(tmp_path: Path) -> None:
+    """Its labels, and clusters without labels, are not seen, and requests of them not withdrawn."""
+    served = Served(tmp_path, clusters=[cluster("a", sector="prod"), NEW])
+    served.act = ()
+    whole, client = owner(served), owner(served, **PROD)
+    blocks = {"reason": "x", "add": ["^4[.]18"]}
+    made = [
+        done(whole.post(f"/version-blocks/{OWN}", blocks, if_match="*")),
+        done(whole.post(f"/policy/{OWN}", FIRST, if_match="*")),
+    ]
+    assert client.get(f"/rollouts/{OWN}").json["requests"] == []
+    assert [each["name"] for each in client.get(f"/rollouts/{OWN}").json["targets"]] == ["a"]
+    assert client.get(f"/version-blocks/{OWN}").status == 404
+    kinds = {each["kind"] for each in client.get(f"/journal/{OWN}").json["items"]}
+    assert kinds.isdisjoint(("surveyed", "labelsRequested", "requested"))
+    for each in made:
+        body = {"reason": "x", "request": each["requests"][0]["id"]}
+        assert client.post(f"/withdraw/{OWN}", body, if_match="*").status == 404
+        done(whole.post(f"/withdraw/{OWN}", body, if_match="*"))
+    served.service.close()
+
+
+def test_who_sees_all_of_an_organisation_withdraws_by_a_role_for_it_alone(tmp_path: Path) -> None:
+    """A viewer of all that is an operator of the sector that every cluster is in."""
+    grants = [{"role": "viewer", "subjects": ["token:operator-*"]}]
+    policies = read_policy({"grants": grants}, "policy.yaml")
+    served = Served(tmp_path, policies, clusters=[cluster("a", sector="prod"), NEW])
+    served.act = ()
+    whole, client = owner(served), owner(served, **PROD)
+    blocks = {"reason": "x", "add": ["^4[.]18"]}
+    made = done(whole.post(f"/version-blocks/{OWN}", blocks, if_match="*"))
+    body = {"reason": "x", "request": made["requests"][0]["id"]}
+    assert client.post(f"/withdraw/{OWN}", body, if_match="*").status == 403
+    done(whole.post(f"/withdraw/{OWN}", body, if_match="*"))
+    served.service.close()
+
+
+def test_an_organisation_without_labels_is_its_owners(tmp_path: Path) -> None:
+    """The first labels of its first cluster are requested as all others are."""
+    served = Served(tmp_path, clusters=[NEW, cluster("c", "p")])
+    client = owner(served)
+    found = client.get(f"/upgrade-policies/{OWN}?all=true").json["clusters"]
+    assert [each["called"] for each in found] == ["new"]
+    assert owner(served, "p").get(f"/upgrade-policies/{OWN}?all=true").status == 404
+    assert owner(served, **PROD).get(f"/upgrade-policies/{OWN}?all=true").status == 404
+    (request,) = done(client.post(f"/policy/{OWN}", FIRST, if_match="*"))["requests"]
+    assert [each["id"] for each in client.get(f"/rollouts/{OWN}").json["requests"]] == [
+        request["id"]
+    ]
+    served.round()
+    assert served.labels("new-sub") == GOOD
+    served.service.close()

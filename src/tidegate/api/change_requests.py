@@ -46,7 +46,7 @@ def _requested_targets(one: Decision, names: Collection[str]) -> tuple[Reached, 
     every = tuple(targets_of(one))
     # Of a target that is no row, who may change it is not known: it takes all of the partition.
     if not names or not one.names.issuperset(names):
-        return every
+        return every if one.itself is None else (one.itself, *every)
     return tuple(each for each in every if each.target in names)
 
 

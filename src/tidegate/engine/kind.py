@@ -186,6 +186,12 @@ class Rules(Generic[S, W, P]):
         """The labels of targets by which brakes select them."""
         return {}
 
+    def own_labels(self, state: S) -> Mapping[str, str] | None:  # noqa: ARG002
+        """What grants select a partition by that is changed itself, beside its targets; None: it
+        is not.
+        """
+        return None
+
     def named(self, state: S) -> Iterable[str] | None:  # noqa: ARG002
         """All names by which brakes may choose its targets; None: they are not known."""
         return None

@@ -39,19 +39,22 @@ def mentions(text: str, hidden: Collection[str]) -> bool:
 
 
 def limited_view(
-    view: PartitionView, seen: Collection[str], hidden: Collection[str]
+    view: PartitionView, seen: Collection[str], hidden: Collection[str], *, whole: bool
 ) -> PartitionView:
-    """The same partition with some targets only; nothing in it names a hidden one."""
+    """The same partition with some targets only; nothing in it names a hidden one.
+
+    `whole`: all of it is seen; what is hidden is of others.
+    """
     veil = _Veil(hidden)
     rows = tuple(veil.row(each) for each in view.targets if each.name in seen)
     groups = tuple(_groups(view.groups, rows))
     known = {name for each in groups for name in (each.name, each.key)} | set(view.gates)
-    # A request for all of the partition is not seen in a part of it.
+    # A request for all of the partition, or for what is no row, is not seen in a part of it.
     all_seen = len(rows) == len(view.targets)
     requests = {
         each.ident: each
         for each in view.requests
-        if (set(each.targets) <= set(seen) if each.targets else all_seen)
+        if whole or (each.targets and set(each.targets) <= set(seen))
     }
     return replace(
         view,

@@ -134,6 +134,14 @@ class Decision:
         return tuple(found)
 
     @property
+    def itself(self) -> Reached | None:
+        """The partition as grants see it, where it is changed itself; None: its targets are all."""
+        labels = self.rules.own_labels(self.state)
+        if labels is None:
+            return None
+        return Reached(self.partition, "", self.partition.rpartition("/")[2], labels)
+
+    @property
     def is_whole(self) -> bool:
         """Whether all of it is seen."""
         return True
@@ -151,16 +159,18 @@ class LimitedDecision(Decision):
     seen: frozenset[str]
     # Names that this caller does not see.
     hidden: frozenset[str]
+    # Whether it sees what is not about single targets.
+    sees_itself: bool
 
     @cached_property
     def view(self) -> PartitionView:
         """The rows that are seen."""
-        return limited_view(self.whole.view, self.seen, self.hidden)
+        return limited_view(self.whole.view, self.seen, self.hidden, whole=self.is_whole)
 
     @property
     def is_whole(self) -> bool:
-        """Whether all its targets are seen."""
-        return len(self.seen) == len(self.whole.view.targets)
+        """Whether all its targets are seen, and what is not about single ones."""
+        return self.sees_itself and self.seen == self.whole.names
 
     def shows(self, entry: JournalEntry) -> bool:
         """An entry about a target that is seen, or about nothing but groups that are."""

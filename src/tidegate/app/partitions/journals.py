@@ -199,13 +199,14 @@ class Journals:
 
     def _cut(self, one: Decision, caller: Caller) -> Decision | None:
         every = {each.target for each in one.reached}
-        seen = every
+        seen, sees_itself = every, True
         if not caller.sees_all_of(one.partition):
             seen = {each.target for each in one.reached if caller.sees_target(each)}
-            if not seen:
+            sees_itself = one.itself is None or caller.sees_target(one.itself)
+            if not seen and (one.itself is None or not sees_itself):
                 return None
         hidden = (every | self._hidden) - seen
-        if not hidden:
+        if not hidden and sees_itself:
             return one
         return LimitedDecision(
             one.partition,
@@ -218,6 +219,7 @@ class Journals:
             one,
             frozenset(seen),
             frozenset(hidden),
+            sees_itself,
         )
 
     def names(self, kind: str = "") -> list[str]:

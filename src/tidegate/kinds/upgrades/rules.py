@@ -164,6 +164,11 @@ class UpgradeRules(Rules[UpgradeState, OrganisationWorld, OrganisationPlan]):
         every = (*known.clusters.values(), *requested_unlabelled(known))
         return {each.name: brake_labels(org, each) for each in every}
 
+    def own_labels(self, known: UpgradeState) -> Mapping[str, str] | None:
+        """It has labels, and clusters without labels, which are no rows."""
+        org = known.org
+        return None if org is None else {"org": org.id, "env": org.env}
+
     def named(self, known: UpgradeState) -> Iterable[str] | None:
         """The clusters; not known where two are called the same, for brakes see both labels."""
         every = (*known.clusters.values(), *requested_unlabelled(known))

@@ -147,7 +147,8 @@ def _reached(known: RecordedOrganisation, changes: Iterable[HolderChange]) -> It
 def _whole(known: RecordedOrganisation) -> Iterator[Reached]:
     """The organisation, and every cluster that upgrades by its labels."""
     partition, org = known.one.partition, known.org
-    yield Reached(partition, "", org.id, {"org": org.id, "env": org.env})
+    if known.one.itself is not None:
+        yield known.one.itself
     for each in known.world.clusters:
         if each.labels:
             yield reached_cluster(partition, org, each)
