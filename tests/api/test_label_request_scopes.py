@@ -121,3 +121,33 @@ def test_an_organisation_without_labels_is_its_owners(tmp_path: Path) -> None:
     served.round()
     assert served.labels("new-sub") == GOOD
     served.service.close()
+
+
+def test_a_request_is_of_one_cluster_among_those_that_are_called_the_same(tmp_path: Path) -> None:
+    """It names that one, is seen by callers of all of the organisation, and does not lend labels:
+    who sees the row of that name sees it as before.
+    """
+    more = {**cluster("a", sector="stage"), "id": "a2", "external_id": "a2-uuid"}
+    first = {"name": "b", "id": "b2", "external_id": "b2-uuid", "org": "o", "version": "4.16.3"}
+    clusters = [cluster("a", sector="prod"), more, cluster("b", sector="prod"), first]
+    served = Served(tmp_path, clusters=clusters)
+    served.act = ()
+    whole = owner(served)
+    stage = done(whole.post(f"/policy/{OWN}", policy("a2-uuid", soak_days="5"), if_match="*"))
+    body = {"reason": "x", "policies": [{"name": "b2-uuid", "labels": GOOD}]}
+    made = done(whole.post(f"/policy/{OWN}", body, if_match="*"))
+    rows = whole.get(f"/rollouts/{OWN}").json["requests"]
+    assert [each["targets"] for each in rows] == [["a (a2-uuid)"], ["b (b2-uuid)"]]
+    assert whole.get("/upgrades/a-uuid").json["requests"] == []
+    assert [each["id"] for each in whole.get("/upgrades/a2-uuid").json["requests"]] == [
+        stage["requests"][0]["id"]
+    ]
+    for limits in (PROD, {"selector": "sector=prod"}):
+        client = owner(served, **limits)
+        assert client.get(f"/rollouts/{OWN}").json["requests"] == []
+        names = {each["name"] for each in client.get(f"/rollouts/{OWN}").json["targets"]}
+        assert "b" in names
+        for each in (stage, made):
+            withdrawn = {"reason": "x", "request": each["requests"][0]["id"]}
+            assert client.post(f"/withdraw/{OWN}", withdrawn, if_match="*").status == 404
+    served.service.close()

@@ -161,7 +161,8 @@ class UpgradeRules(Rules[UpgradeState, OrganisationWorld, OrganisationPlan]):
         org = known.org
         if org is None:
             return {}
-        every = (*known.clusters.values(), *requested_unlabelled(known))
+        # Of two that are called the same, the labels of the one that is a row.
+        every = (*requested_unlabelled(known), *known.clusters.values())
         return {each.name: brake_labels(org, each) for each in every}
 
     def own_labels(self, known: UpgradeState) -> Mapping[str, str] | None:

@@ -116,7 +116,7 @@ def explain_cluster(fleet: FleetReading, name: str, mode: str | None = None) -> 
         requests=tuple(
             request_doc(each)
             for each in view.reading.requests
-            if summary.member.cluster.name in each.targets
+            if summary.member.called in each.targets
         ),
         **fields_of(_explained(view, summary, VerdictParts(), ClusterStarts())),
     )

@@ -7,6 +7,7 @@ budgets and a pause do not: labels are declarations, and an owner must be able t
 nothing is upgraded.
 """
 
+from collections import Counter
 from collections.abc import Iterator
 
 import msgspec
@@ -50,7 +51,8 @@ class RequestedHolder(msgspec.Struct, frozen=True):
 
     holder: LabelHolder
     labels: tuple[RequestedLabel, ...]
-    # As tasks name it: a cluster by its external id, and as people call it.
+    # As tasks name it: a cluster by its external id, and as people call it: the name, and
+    # where it alone would not tell which row it is, that id.
     target: str
     called: str
     # None: the labels are those of the organisation.
@@ -106,12 +108,18 @@ def _holders(
     world: UpgradeWorld, requests: LabelRequests, unlabelled: tuple[ManagedCluster, ...]
 ) -> Iterator[RequestedHolder]:
     clusters = {each.subscribed_as: each for each in (*unlabelled, *world.clusters)}
+    first = {each.subscribed_as for each in unlabelled}
+    rows = Counter(each.name for each in world.clusters)
+    names = Counter(each.name for each in clusters.values())
     org = world.orgs[0]
     for holder in requests.holders:
         mine = requests.of_holder(holder.id)
         cluster = clusters.get(holder.id) if holder.kind == CLUSTER else None
         if cluster is not None:
-            yield RequestedHolder(holder, mine, cluster.uuid, cluster.name, cluster)
+            # One without labels is no row: it is not to be taken for a row of its name.
+            alone = (names if holder.id in first else rows)[cluster.name] == 1
+            called = cluster.name if alone else f"{cluster.name} ({cluster.uuid})"
+            yield RequestedHolder(holder, mine, cluster.uuid, called, cluster)
         elif holder.kind == ORGANISATION and holder.id == org.id:
             yield RequestedHolder(holder, mine, org.id, org.id)
 
