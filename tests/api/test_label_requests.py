@@ -367,3 +367,24 @@ def test_a_request_of_a_cluster_without_labels_is_withdrawn_by_its_owner_alone(
     prod = owner(served, groups=("prod",))
     assert prod.post(f"/withdraw/{OWN}", body, if_match="*").status in (403, 404)
     assert done(client.post(f"/withdraw/{OWN}", body, if_match="*"))["request"]["id"] == ident
+
+
+def test_what_is_asked_for_twice_and_differs_is_refused(served: Served) -> None:
+    """Nothing of it is dropped; the same twice, as two patterns have it, is no mistake."""
+    client = owner(served)
+    body = policy("a", soak_days="5")
+    body["policies"] += policy("a*", sector="stage")["policies"]
+    refused = client.post(f"/policy/{OWN}?dryRun=true", body)
+    assert (refused.status, "cluster/a is listed twice" in refused.text) == (422, True)
+    body["policies"] = (
+        policy("a", soak_days="5")["policies"] + policy("?", soak_days="5")["policies"]
+    )
+    assert done(client.post(f"/policy/{OWN}?dryRun=true", body))["reach"] == 2
+
+
+def test_the_mark_of_a_bundle_is_no_label_of_a_policy(served: Served) -> None:
+    """It says which labels `policy sync` may remove."""
+    body = policy("a", soak_days="5")
+    body["policies"][0]["others"] = {"sre-capabilities.tidegate.declared": "workloads"}
+    refused = owner(served).post(f"/policy/{OWN}", body, if_match="*")
+    assert (refused.status, "policy sync" in refused.text) == (422, True)

@@ -38,6 +38,7 @@ from tidegate.kinds.upgrades.app.owners.version_blocks import (
 )
 from tidegate.kinds.upgrades.app.owners.version_gates import approve_gates
 from tidegate.kinds.upgrades.core.labels.label_edit import CLUSTER_LABELS, INHERIT, PUBLISH
+from tidegate.kinds.upgrades.core.labels.label_sync import MARK
 from tidegate.kinds.upgrades.core.labels.sector_edit import WantedSector
 from tidegate.model.errors import UserError
 from tidegate.model.problem import Problem, nearest_or_all
@@ -233,12 +234,17 @@ def _requested(
 
 
 def _check_labels(body: PolicyBody) -> None:
-    """UserError for labels that are no part of an upgrade policy."""
+    """UserError for labels that are no part of an upgrade policy, or the mark of a bundle."""
     problems = [
         Problem(f"{each.name}/{label}", "no label of an upgrade policy", hint)
         for each in body.policies
         for label in each.labels
         if label not in CLUSTER_LABELS and (hint := nearest_or_all(label, CLUSTER_LABELS))
+    ]
+    problems += [
+        Problem(f"{each.name}/{MARK}", "kept by `upgrades policy sync`", "leave it out")
+        for each in body.policies
+        if MARK in each.others
     ]
     if problems:
         raise UserError(tuple(problems))

@@ -121,7 +121,7 @@ def set_policies(
 ) -> LabelPlan:
     """Set what is named of upgrade policies; with `replace`, remove every part that is not."""
     problems: list[Problem] = []
-    seen: set[str] = set()
+    seen: dict[str, Wanted] = {}
     found: list[tuple[ManagedCluster, Wanted]] = []
     for one in wanted:
         try:
@@ -130,12 +130,13 @@ def set_policies(
             problems += [_at(one.where, each) for each in error.problems]
             continue
         for cluster in clusters:
-            if cluster.subscribed_as in seen and one.where:
+            before = seen.get(cluster.subscribed_as)
+            if before is None:
+                found.append((cluster, one.labels))
+                seen[cluster.subscribed_as] = one.labels
+            elif one.where or before != one.labels:
                 what = f"{declared.holder(cluster).text()} is listed twice"
                 problems.append(Problem(one.where, what, "keep one of them"))
-            elif cluster.subscribed_as not in seen:
-                found.append((cluster, one.labels))
-            seen.add(cluster.subscribed_as)
     if problems:
         raise UserError(tuple(problems))
     return LabelPlan(
