@@ -81,7 +81,8 @@ def _take(state: "UpgradeState", found: LabelRequests) -> None:
     if not found and not state.requested:
         return
     every = (*state.unlabelled.values(), *state.clusters.values())
-    left = found.settled(labels_there(state.org, every))
+    whole = state.org is None or not state.org.partial
+    left = found.settled(labels_there(state.org, every), whole=whole)
     for each in set(state.requested.holders) - set(left.holders):
         state.stands.pop(stand_key(each), None)
     state.requested = left

@@ -119,8 +119,6 @@ def _surveyed(state: UpgradeState, at: Instant, fact: Surveyed) -> None:
         value = getattr(fact, name)
         if value is not None:
             setattr(state, name, value)
-    if fact.unlabelled is not None:
-        state.unlabelled = {each.uuid: each for each in fact.unlabelled}
     for uuid in fact.gone:
         state.clusters.pop(uuid, None)
         state.stands.pop(uuid, None)
@@ -130,6 +128,10 @@ def _surveyed(state: UpgradeState, at: Instant, fact: Surveyed) -> None:
         state.clusters[cluster.uuid] = cluster
         state.unlabelled.pop(cluster.uuid, None)
         state.done_at.pop(cluster.uuid, None)
+    if fact.unlabelled is not None:
+        # One with labels is known with them, though this look may not have read them.
+        new = (each for each in fact.unlabelled if each.uuid not in state.clusters)
+        state.unlabelled = {each.uuid: each for each in new}
     for uuid in fact.unseen:
         state.seen.pop(uuid, None)
     state.seen |= {each.uuid: each for each in fact.seen}

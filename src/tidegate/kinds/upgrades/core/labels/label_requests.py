@@ -88,13 +88,15 @@ class LabelRequests(msgspec.Struct, frozen=True, omit_defaults=True):
         edits = {key: each for key, each in self.edits.items() if each.request != ident}
         return _tidy(self.requests, edits)
 
-    def settled(self, there: LabelsThere) -> "LabelRequests":
-        """The same without what is as it was asked for, and without holders that are gone."""
+    def settled(self, there: LabelsThere, *, whole: bool = True) -> "LabelRequests":
+        """The same without what is as it was asked for, and without holders that are gone.
+
+        Unless `whole`, what is missing may only not have been read.
+        """
         edits = {
             key: each
             for key, each in self.edits.items()
-            if (labels := there.get(each.holder.id)) is not None
-            and labels.get(each.edit.label) != each.edit.after
+            if not _is_settled(each.edit, there.get(each.holder.id), whole)
         }
         return self if len(edits) == len(self.edits) else _tidy(self.requests, edits)
 
@@ -112,6 +114,13 @@ def _tidy(requests: Mapping[str, LabelRequest], edits: dict[str, RequestedLabel]
     """Requests of which something is left."""
     left = {each.request for each in edits.values()}
     return LabelRequests({key: each for key, each in requests.items() if key in left}, edits)
+
+
+def _is_settled(edit: LabelEdit, labels: Mapping[str, str] | None, whole: bool) -> bool:
+    value = None if labels is None else labels.get(edit.label)
+    if value is None:
+        return whole and (labels is None or edit.after is None)
+    return value == edit.after
 
 
 def labels_there(org: Organisation | None, clusters: Iterable[ManagedCluster]) -> LabelsThere:
