@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tests.engine.test_label_requests import GOOD, PARTITION, SOAK, A, Asking, Strict
+from tidegate.kinds.upgrades.core.journal.facts import Surveyed
 from tidegate.kinds.upgrades.core.labels.label_edit import HolderChange, LabelEdit
 from tidegate.kinds.upgrades.ocm.documents import Label
 from tidegate.kinds.upgrades.ocm.port import OcmList
@@ -81,3 +82,24 @@ def test_a_cluster_with_labels_is_not_listed_as_one_without() -> None:
     scene.request(HolderChange(A, (SOAK,)))
     scene.live(1)
     assert scene.labels() == {**GOOD, "soak-days": "5"}
+
+
+def test_only_clusters_without_labels_that_changed_are_recorded() -> None:
+    """An organisation may have thousands of them, and some change every hour."""
+    some = [{"name": f"n{at}", "org": "o", "version": "4.16.3"} for at in range(5)]
+    scene = Asking(clusters=some)
+    assert len(scene.known(PARTITION).unlabelled) == 5
+    known = scene.store.head(PARTITION).seq
+    every = scene.state.collections["/api/clusters_mgmt/v1/clusters"].values()
+    (one,) = (each for each in every if each["name"] == "n2")
+    one["version"]["raw_id"] = "4.16.4"
+    gone = scene.state.collections["/api/accounts_mgmt/v1/subscriptions"]["n3-sub"]
+    gone["status"] = "Deprovisioned"
+    scene.state.touch()
+    scene.live(2)
+    facts = [each.fact() for each in scene.store.read(PARTITION) if each.seq > known]
+    news = [each for each in facts if isinstance(each, Surveyed) and each.is_news()]
+    assert [[one.name for one in each.unlabelled] for each in news] == [["n2"]]
+    assert [each.unlabelled_gone for each in news] == [("n3-uuid",)]
+    names = {each.name for each in scene.known(PARTITION).unlabelled.values()}
+    assert names == {"n0", "n1", "n2", "n4"}

@@ -1,6 +1,6 @@
 """The facts in which a survey differs from what is known: only these are recorded."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import msgspec
@@ -36,6 +36,7 @@ def news_of(
     if state.planned_at is not None and state.planned_at >= look.began_at:
         clusters |= perhaps_asked(state)
     seen, minima, addon_minima = _seen(world, clusters, now)
+    new, unlabelled_gone = _unlabelled(state, look, later | clusters.keys())
     return Surveyed(
         org=_new(state.org, org),
         rules=_new(state.rules, registration.rules),
@@ -49,17 +50,28 @@ def news_of(
         unseen=tuple(sorted(state.seen.keys() - seen.keys())),
         unread=dict(world.unread),
         health_fails=world.health_fails,
-        unlabelled=(
-            None
-            if look.unlabelled is None
-            else _new(tuple(state.unlabelled.values()), look.unlabelled)
-        ),
+        unlabelled=new,
+        unlabelled_gone=unlabelled_gone,
     )
 
 
 def _new(known: Any, found: Any) -> Any:
     """What is found, if it is not known; None if it is."""
     return None if found == known else found
+
+
+def _unlabelled(
+    state: UpgradeState, look: OrganisationReading, known_better: Collection[str]
+) -> tuple[tuple[ManagedCluster, ...], tuple[str, ...]]:
+    """Clusters without labels that are new or changed, and those that are gone."""
+    if look.unlabelled is None:
+        return (), ()
+    known, found = state.unlabelled, {each.uuid: each for each in look.unlabelled}
+    new = (each for uuid, each in found.items() if known.get(uuid) != each)
+    return (
+        tuple(each for each in new if each.uuid not in known_better),
+        tuple(sorted(known.keys() - found.keys() - set(known_better))),
+    )
 
 
 def _dated(known: ManagedCluster | None, found: ManagedCluster, now: Instant) -> ManagedCluster:

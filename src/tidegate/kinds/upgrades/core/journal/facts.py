@@ -57,8 +57,10 @@ class Surveyed(Fact, frozen=True, tag="surveyed", kw_only=True, omit_defaults=Tr
     health_fails: bool = False
     # When versions end, where that is known; None: as before.
     ends: dict[str, Instant] | None = None
-    # Clusters without labels, of which nothing is decided; None: as before.
-    unlabelled: tuple[ManagedCluster, ...] | None = None
+    # Clusters without labels, of which nothing is decided: new, or not as before.
+    unlabelled: tuple[ManagedCluster, ...] = ()
+    # Clusters that had no labels, and are gone.
+    unlabelled_gone: tuple[str, ...] = ()
 
     def is_news(self) -> bool:
         """Whether a look found something."""
@@ -73,8 +75,8 @@ class Surveyed(Fact, frozen=True, tag="surveyed", kw_only=True, omit_defaults=Tr
         parts += [f"gone: {some_names(self.gone)}" if self.gone else ""]
         parts += [f"not read: {some_names(self.unread)}" if self.unread else ""]
         parts += ["the health of clusters is not known" if self.health_fails else ""]
-        if self.unlabelled is not None:
-            parts += [f"{counted(len(self.unlabelled), 'cluster')} without labels"]
+        for some, what in ((self.unlabelled, "new or changed"), (self.unlabelled_gone, "gone")):
+            parts += [f"{counted(len(some), 'cluster')} without labels {what}" if some else ""]
         return [each for each in parts if each]
 
     def names(self, target: str) -> bool:

@@ -128,10 +128,11 @@ def _surveyed(state: UpgradeState, at: Instant, fact: Surveyed) -> None:
         state.clusters[cluster.uuid] = cluster
         state.unlabelled.pop(cluster.uuid, None)
         state.done_at.pop(cluster.uuid, None)
-    if fact.unlabelled is not None:
-        # One with labels is known with them, though this look may not have read them.
-        new = (each for each in fact.unlabelled if each.uuid not in state.clusters)
-        state.unlabelled = {each.uuid: each for each in new}
+    for uuid in fact.unlabelled_gone:
+        state.unlabelled.pop(uuid, None)
+    # One with labels is known with them, though this look may not have read them.
+    new = (each for each in fact.unlabelled if each.uuid not in state.clusters)
+    state.unlabelled |= {each.uuid: each for each in new}
     for uuid in fact.unseen:
         state.seen.pop(uuid, None)
     state.seen |= {each.uuid: each for each in fact.seen}
