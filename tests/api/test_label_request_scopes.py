@@ -142,6 +142,8 @@ def test_a_request_is_of_one_cluster_among_those_that_are_called_the_same(tmp_pa
     assert [each["id"] for each in whole.get("/upgrades/a2-uuid").json["requests"]] == [
         stage["requests"][0]["id"]
     ]
+    both = whole.post(f"/policy/{OWN}?dryRun=true", policy("a*", soak_days="6"))
+    assert (len(done(both)["changes"]), done(both)["reach"]) == (2, 2)
     for limits in (PROD, {"selector": "sector=prod"}):
         client = owner(served, **limits)
         assert client.get(f"/rollouts/{OWN}").json["requests"] == []

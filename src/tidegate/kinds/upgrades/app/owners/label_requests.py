@@ -104,7 +104,7 @@ def prepare_labels(
         **msgspec.structs.asdict(base),
         changes=tuple(label_changes(changes, ())),
         of_organisation=any(each.holder.kind == ORGANISATION for each in changes),
-        reach=len({each.target for each in reached} - {known.org.id}),
+        reach=_reach(known, changes),
     )
     return PreparedLabels(one.partition, fact, report, one.rows, reached)
 
@@ -142,6 +142,14 @@ def _reached(known: RecordedOrganisation, changes: Iterable[HolderChange]) -> It
             yield reached_cluster(known.one.partition, known.org, each)
             after = msgspec.structs.replace(each, labels=with_edits(each.labels, change.edits))
             yield reached_cluster(known.one.partition, known.org, after)
+
+
+def _reach(known: RecordedOrganisation, changes: Iterable[HolderChange]) -> int:
+    """How many clusters it reaches, each by itself where several are called the same."""
+    holders = {each.holder.id for each in changes}
+    of_all = known.org.id in holders
+    every = known.world.clusters
+    return sum(each.subscribed_as in holders or bool(of_all and each.labels) for each in every)
 
 
 def _whole(known: RecordedOrganisation) -> Iterator[Reached]:
