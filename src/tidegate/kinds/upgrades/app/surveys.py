@@ -210,7 +210,7 @@ class Surveys:
         """Clusters without labels of organisations that are due.
 
         Nothing is decided about them: where they cannot be read, the survey counts without them,
-        and the next one asks again.
+        and a later one asks again.
         """
         every, now = self._pace.unlabelled_s, asyncio.get_running_loop().time()
         last = self._unlabelled_at
@@ -223,6 +223,8 @@ class Surveys:
             async with asyncio.timeout(UNLABELLED_TIMEOUT_S):
                 found = await unlabelled_clusters(channel.manager, orgs, labelled)
         except (OutsideError, TimeoutError, OSError):
+            # A quarter of the time later, so that few surveys wait for lists that hang.
+            last |= {each.partition: now - every * 3 / 4 for each in due}
             return {}
         last |= {each.partition: now for each in due}
         return {org: tuple(each for each in found if each.org == org) for org in orgs}
