@@ -3,14 +3,22 @@
 import msgspec
 from hypothesis import given
 
-from tests.property.promotion_histories import HISTORIES, MOVING, VERSIONS, History, Step
+from tests.property.promotion_histories import (
+    HISTORIES,
+    MOVING,
+    PARTITION,
+    VERSIONS,
+    History,
+    Step,
+)
+from tidegate.journal.fact import Mode, tag_of
 from tidegate.journal.fact import decode as decode_fact
-from tidegate.journal.fact import tag_of
 from tidegate.kinds.promotions.core.decide import decide
 from tidegate.kinds.promotions.core.journal.facts import Offered
 from tidegate.kinds.promotions.core.journal.known import PromotionState
-from tidegate.kinds.promotions.core.journal.record import read_fact
+from tidegate.kinds.promotions.core.journal.record import decided_fact, read_fact
 from tidegate.kinds.promotions.core.journal.state import decode, encode, fold
+from tidegate.kinds.promotions.core.journal.tasks import unwanted
 from tidegate.kinds.promotions.core.world import OfferState
 from tidegate.model.verdict import all_pass
 
@@ -84,6 +92,17 @@ def test_no_environment_is_in_two_open_merge_requests(steps: list[Step]) -> None
             offer = world.offers.get(name)
             is_open = offer is not None and offer.state is OfferState.OPEN
             assert change.branch == (offer.branch if offer is not None and is_open else "")
+
+
+@given(HISTORIES)
+def test_what_is_decided_is_wanted(steps: list[Step]) -> None:
+    """Else it would be dropped, and decided again in every round."""
+    history = History().run(steps)
+    world = history.world
+    decision = decide(world, history.now)
+    fact = decided_fact(PARTITION, 0, history.state, world, decision, history.now, Mode.ACT)
+    history.add(fact)
+    assert [unwanted(history.state, each) for each in fact.tasks] == ["" for _ in fact.tasks]
 
 
 @given(HISTORIES)

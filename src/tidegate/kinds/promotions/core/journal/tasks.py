@@ -45,7 +45,8 @@ def unwanted(state: PromotionState, task: PromotionTask) -> str:
             return "its request has ended" if ended else f"another version is requested for {name}"
     if not change.request and newest != change.version:
         return "there is a newer version"
-    if state.aborted == change.version:
+    # As in a decision: a newer version ends an abort.
+    if state.aborted == change.version == newest:
         return "the promotion was aborted"
     return "the promotion is paused" if state.paused else ""
 

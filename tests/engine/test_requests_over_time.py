@@ -1,0 +1,67 @@
+"""Requested versions while the world goes on: newer versions, other requests, files that change."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.engine.test_promotion_kind import Worker
+from tests.engine.test_promotion_rounds import NAME
+from tests.engine.test_promotion_rounds import Round as Site
+from tests.engine.test_requested_versions import offers, request
+from tests.git_repos import clone, commit, git
+from tests.promoted import Source, make_source
+from tidegate.journal.fact import Mode
+from tidegate.journal.facts import Asked, Verb
+
+
+class Story:
+    """A worker on a bundle and an artifact of its own, both of which people change."""
+
+    def __init__(self, folder: Path) -> None:
+        self.source: Source = make_source(folder / "own")
+        self.worker = Worker(Site(folder / "site", self.source))
+        self._work = clone(self.source.bare, folder / "work")
+        self.worker.round(Mode.OBSERVE)
+
+    def newer(self, text: str) -> str:
+        """One more commit of the artifact."""
+        made = commit(self._work, {"z": text}, f"newer {text}")
+        git(self._work, "push", "-q", "origin", "HEAD:main")
+        return made
+
+    def edit(self, files: dict[str, str]) -> None:
+        """A person changes the bundle."""
+        site = self.worker.site
+        git(site.clone, "fetch", "-q")
+        git(site.clone, "reset", "-q", "--hard", "origin/main")
+        commit(site.clone, files, "by hand")
+        git(site.clone, "push", "-q", "origin", "HEAD:main")
+
+    def rounds(self, number: int = 3, mode: Mode = Mode.ACT) -> None:
+        """So many rounds of a worker."""
+        for _ in range(number):
+            self.worker.round(mode)
+
+
+@pytest.fixture
+def story(tmp_path: Path) -> Story:
+    """A story of one's own."""
+    return Story(tmp_path)
+
+
+def test_a_version_that_was_aborted_goes_out_once_it_is_requested(story: Story) -> None:
+    """Not decided and dropped in every round: a newer version ended the abort."""
+    worker, aborted = story.worker, story.source.newest
+    worker.ask(NAME, Asked(verb=Verb.ABORT))
+    story.rounds(1)
+    story.newer("1")
+    worker.ask(NAME, Asked(verb=Verb.PAUSE))
+    story.rounds(1)
+    request(worker, aborted, "jenkins")
+    worker.ask(NAME, Asked(verb=Verb.RESUME))
+    story.rounds()
+    [asked] = offers(worker, "jenkins")
+    assert aborted[:7] in asked.description
+    size = len(worker.tags())
+    story.rounds(2)
+    assert len(worker.tags()) == size
