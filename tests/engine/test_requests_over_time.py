@@ -7,9 +7,9 @@ import pytest
 from tests.engine.test_promotion_kind import Worker
 from tests.engine.test_promotion_rounds import NAME
 from tests.engine.test_promotion_rounds import Round as Site
-from tests.engine.test_requested_versions import offers, request
+from tests.engine.test_requested_versions import offers, request, written
 from tests.git_repos import clone, commit, git
-from tests.promoted import Source, make_source
+from tests.promoted import JENKINS, Source, make_source
 from tidegate.journal.fact import Mode
 from tidegate.journal.facts import Asked, Verb
 
@@ -65,3 +65,20 @@ def test_a_version_that_was_aborted_goes_out_once_it_is_requested(story: Story) 
     size = len(worker.tags())
     story.rounds(2)
     assert len(worker.tags()) == size
+
+
+def test_a_request_leaves_the_merge_request_that_others_have_by_now(story: Story) -> None:
+    """It was updated without this environment: what is requested goes into another one."""
+    worker = story.worker
+    story.rounds(2)
+    [opened] = worker.requests()
+    newer = story.newer("1")
+    by_hand = written(worker, JENKINS).replace(story.source.first[:7], newer[:7])
+    story.edit({JENKINS: by_hand})
+    story.rounds()
+    request(worker, story.source.second, "jenkins", backward=True)
+    story.rounds()
+    [asked] = offers(worker, "jenkins")
+    assert asked.number != opened.number
+    assert story.source.second[:7] in asked.description
+    assert newer[:7] in next(e for e in worker.requests() if e.number == opened.number).description

@@ -95,6 +95,16 @@ def test_no_environment_is_in_two_open_merge_requests(steps: list[Step]) -> None
 
 
 @given(HISTORIES)
+def test_a_merge_request_keeps_what_it_has_for_others(steps: list[Step]) -> None:
+    """An update of it is for each environment that it is still for, unless that has its version."""
+    for world, change in History().run(steps).offers:
+        for name, offer in world.offers.items():
+            if offer.state is OfferState.OPEN and offer.branch == change.branch:
+                seen = world.of(name)
+                assert name in change.environments or (seen is not None and seen.has(name))
+
+
+@given(HISTORIES)
 def test_what_is_decided_is_wanted(steps: list[Step]) -> None:
     """Else it would be dropped, and decided again in every round."""
     history = History().run(steps)

@@ -114,6 +114,10 @@ def _offered(state: PromotionState, at: Instant, fact: Offered) -> None:
         number=fact.number,
         offered_at=at,
     )
+    for name, old in list(state.offers.items()):
+        # An environment that the merge request had before is not changed by it any more.
+        if old.state is OfferState.OPEN and old.branch == fact.branch:
+            del state.offers[name]
     for name in fact.environments:
         state.offers[name] = offer
         state.refusals.pop(name, None)
