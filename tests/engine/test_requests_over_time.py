@@ -7,7 +7,7 @@ import pytest
 from tests.engine.test_promotion_kind import Worker
 from tests.engine.test_promotion_rounds import NAME
 from tests.engine.test_promotion_rounds import Round as Site
-from tests.engine.test_requested_versions import offers, request, written
+from tests.engine.test_requested_versions import offers, request, view, written
 from tests.git_repos import clone, commit, git
 from tests.promoted import JENKINS, Source, make_source
 from tidegate.journal.fact import Mode
@@ -82,3 +82,18 @@ def test_a_request_leaves_the_merge_request_that_others_have_by_now(story: Story
     assert asked.number != opened.number
     assert story.source.second[:7] in asked.description
     assert newer[:7] in next(e for e in worker.requests() if e.number == opened.number).description
+
+
+def test_a_branch_that_is_requested_again_is_read_again(story: Story) -> None:
+    """What it was for another request, or before, is not what it is now."""
+    worker, before = story.worker, story.source.newest
+    request(worker, "origin/main", "jenkins")
+    story.rounds(2, Mode.OBSERVE)
+    newer = story.newer("1")
+    request(worker, "origin/main", "manager")
+    story.rounds(2, Mode.OBSERVE)
+    next_ = {each.name: each.next for each in view(worker).targets}
+    assert (next_["jenkins"], next_["manager"]) == (before[:7], newer[:7])
+    request(worker, "origin/main", "jenkins")
+    story.rounds(3)
+    assert newer[:7] in offers(worker, "jenkins")[-1].description

@@ -245,12 +245,11 @@ class History:
 
     def _look(self, problem: str) -> None:
         """What people requested is read, or cannot be."""
-        refs = {each.ref for each in self.state.requests.values()}
         found = {
-            ref: RequestedReading(problem=problem)
+            each.ident: RequestedReading(problem=problem)
             if problem
-            else RequestedReading(version=ref, relations=relations(VERSIONS.index(ref)))
-            for ref in refs
+            else RequestedReading(version=each.ref, relations=relations(VERSIONS.index(each.ref)))
+            for each in self.state.requests.values()
         }
         self.add(PromotionRead(requested=found))
 

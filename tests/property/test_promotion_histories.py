@@ -134,7 +134,7 @@ def test_a_requested_version_is_the_only_one_that_is_offered(steps: list[Step]) 
             if request is None:
                 assert change.version == world.version
                 continue
-            read = world.requested.get(request.ref)
+            read = world.requested.get(request.ident)
             assert change.version == (world.version if read is None else read.version)
             assert not request.reached
 

@@ -141,7 +141,7 @@ class PromotionKind(Kind[PromotionState, PromotionWorld, PromotionDecision, Prom
         found = tuple(each for each in offers if each.state is OfferState.OPEN)
         unread = {each.name for each in found} - {e.name for e in self._open.get(partition, ())}
         wanted, before = wanted_revisions(state), self._wanted.get(partition, {})
-        unread |= {each.ref for each in wanted.values()} - {each.ref for each in before.values()}
+        unread |= {each.ident for each in wanted.values()} - {e.ident for e in before.values()}
         self._open[partition], self._wanted[partition] = found, wanted
         self._unread.discard(partition)
         if unread:

@@ -204,5 +204,5 @@ class PromotionRules(Rules[PromotionState, PromotionWorld, PromotionDecision]):
 
 
 def _wants(read: PromotionReading, request: RequestedVersion, version: str) -> bool:
-    found = read.requested.get(request.ref)
+    found = read.requested.get(request.ident)
     return found is not None and found.version == version

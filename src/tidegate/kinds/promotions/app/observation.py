@@ -63,15 +63,24 @@ _STATES = {
 class WantedRevision(msgspec.Struct, frozen=True):
     """A revision that a person requested, and the commit that it was when it was read first."""
 
+    ident: str
     ref: str
     # Empty: it was not read yet.
     version: str = ""
+
+    @property
+    def revision(self) -> str:
+        """What to read: a branch may have moved on since."""
+        return self.version or self.ref
 
 
 def wanted_revisions(state: PromotionState) -> dict[str, WantedRevision]:
     """The revisions that people requested, by environment."""
     known = wanted_versions(state)
-    return {name: WantedRevision(each.ref, known[name]) for name, each in state.requests.items()}
+    return {
+        name: WantedRevision(each.ident, each.ref, known[name])
+        for name, each in state.requests.items()
+    }
 
 
 async def partitions(ports: PromotionPorts) -> tuple[str, ...]:
@@ -117,17 +126,17 @@ async def read_promotion(
     checkout = await asyncio.to_thread(PromotionCheckout, ports, name)
     found = await survey(checkout, PromotionRequest(promotion=name), Brakes())
     wanted = requests or {}
-    requested = {
-        each.ref: await _requested(checkout, each) for each in dict.fromkeys(wanted.values())
-    }
+    revisions = dict.fromkeys(each.revision for each in wanted.values())
+    known = {each: await _requested(checkout, each) for each in revisions}
+    requested = {each.ident: known[each.revision] for each in wanted.values()}
     reading = msgspec.structs.replace(reading_of(checkout, found), requested=requested)
-    versions = {name: requested[each.ref].version for name, each in wanted.items()}
+    versions = {name: requested[each.ident].version for name, each in wanted.items()}
     return reading, await environment_runs(ports, checkout, reading, versions)
 
 
-async def _requested(checkout: PromotionCheckout, wanted: WantedRevision) -> RequestedReading:
+async def _requested(checkout: PromotionCheckout, revision: str) -> RequestedReading:
     """What is read of a version that was requested; one that is not there says so."""
-    request = PromotionRequest(promotion=checkout.promotion.name, ref=wanted.version or wanted.ref)
+    request = PromotionRequest(promotion=checkout.promotion.name, ref=revision)
     try:
         return requested_reading(await survey(checkout, request, Brakes()))
     except UserError as error:

@@ -55,7 +55,7 @@ def _running(world: PromotionWorld) -> Iterator[Verdict]:
 def unread(world: PromotionWorld, request: RequestedVersion) -> Iterator[Verdict]:
     """What is said of a requested version of which nothing else is known."""
     yield from _running(world)
-    found = world.requested.get(request.ref)
+    found = world.requested.get(request.ident)
     if found is None:
         yield verdict(PromotionReason.VersionUnread, request.ref, request.by)
     else:

@@ -164,7 +164,7 @@ class PromotionWorld(msgspec.Struct, frozen=True, kw_only=True):
     pending: Mapping[str, str] = {}
     # When the bundle was read; None: just now.
     read_at: Instant | None = None
-    # What people requested, by environment, and what was read of it, by revision.
+    # What people requested, by environment, and what was read of it, by request.
     requests: Mapping[str, RequestedVersion] = {}
     requested: Mapping[str, RequestedReading] = {}
 
@@ -176,7 +176,7 @@ class PromotionWorld(msgspec.Struct, frozen=True, kw_only=True):
         request = self.requests.get(environment)
         if request is None:
             return self
-        found = self.requested.get(request.ref)
+        found = self.requested.get(request.ident)
         if found is None and request.ref == self.version:
             return msgspec.structs.replace(self, backward=request.backward)
         if found is None or not found.version:

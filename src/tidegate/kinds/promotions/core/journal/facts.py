@@ -57,7 +57,7 @@ class PromotionRead(Fact, frozen=True, tag="promotionRead", kw_only=True, omit_d
     image_state: ImageState | None = None
     # The schemas that the version needs; empty: none.
     schemas: tuple[SchemasNeed, ...] | None = None
-    # What was read of versions that people requested, by the revision they wrote.
+    # What was read of versions that people requested, by the name of the request.
     requested: dict[str, RequestedReading] | None = None
 
     def line(self) -> str:
@@ -74,8 +74,8 @@ class PromotionRead(Fact, frozen=True, tag="promotionRead", kw_only=True, omit_d
             parts.append(f"image {self.image_state.value}")
         if self.unread:
             parts.append(f"unreadable: {some_names(self.unread)}")
-        for ref, each in (self.requested or {}).items():
-            parts.append(f"requested {ref}: {each.problem or each.version[:SHORT]}")
+        for ident, each in (self.requested or {}).items():
+            parts.append(f"requested as {ident}: {each.problem or each.version[:SHORT]}")
         if self.base is not None and not parts:
             parts.append(f"read at {self.base[:SHORT]}")
         return "; ".join(parts) or "read, nothing new"

@@ -38,7 +38,7 @@ class PromotionReading(msgspec.Struct, frozen=True, kw_only=True):
     image: str = ""
     image_state: ImageState = ImageState.UNASKED
     schemas: tuple[SchemasNeed, ...] = ()
-    # Of versions that people requested, by the revision they wrote.
+    # Of versions that people requested, by the name of the request: a branch moves on.
     requested: Mapping[str, RequestedReading] = {}
 
 
@@ -149,6 +149,6 @@ def wanted_versions(state: PromotionState) -> dict[str, str]:
     """The versions that people requested, by environment; empty: not known yet."""
     read = {} if state.read is None else state.read.requested
     return {
-        name: read[each.ref].version if each.ref in read else ""
+        name: read[each.ident].version if each.ident in read else ""
         for name, each in state.requests.items()
     }

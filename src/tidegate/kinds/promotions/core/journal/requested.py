@@ -64,9 +64,9 @@ def still_requested(
 ) -> dict[str, RequestedReading]:
     """What is known of the versions that are requested: as it was read now, or else before."""
     known = {} if state.read is None else state.read.requested
-    refs = dict.fromkeys(each.ref for each in state.requests.values())
+    idents = dict.fromkeys(each.ident for each in state.requests.values())
     every = {**known, **found}
-    return {ref: every[ref] for ref in refs if ref in every}
+    return {ident: every[ident] for ident in idents if ident in every}
 
 
 def withdraw(state: PromotionState, _: Instant, fact: Withdrawn) -> None:
