@@ -1,5 +1,6 @@
 """Requested versions while the world goes on: newer versions, other requests, files that change."""
 
+import asyncio
 from pathlib import Path
 
 import pytest
@@ -7,7 +8,7 @@ import pytest
 from tests.engine.test_promotion_kind import Worker
 from tests.engine.test_promotion_rounds import NAME
 from tests.engine.test_promotion_rounds import Round as Site
-from tests.engine.test_requested_versions import offers, request, view, written
+from tests.engine.test_requested_versions import merge, offers, reasons, request, view, written
 from tests.git_repos import clone, commit, git
 from tests.promoted import JENKINS, Source, make_source
 from tidegate.journal.fact import Mode
@@ -97,3 +98,56 @@ def test_a_branch_that_is_requested_again_is_read_again(story: Story) -> None:
     request(worker, "origin/main", "jenkins")
     story.rounds(3)
     assert newer[:7] in offers(worker, "jenkins")[-1].description
+
+
+def went_back(story: Story) -> None:
+    """The newest is everywhere but in one environment, which a person had go back."""
+    story.rounds(2)
+    merge(story.worker)
+    request(story.worker, story.source.second, "jenkins", backward=True)
+    story.rounds()
+    merge(story.worker)
+    assert "VersionKept" in reasons(story.worker, "jenkins")
+
+
+def test_what_is_kept_and_requested_again_is_still_kept(story: Story) -> None:
+    """The newest does not undo it; a version that goes forward from it ends it."""
+    went_back(story)
+    worker, size = story.worker, len(story.worker.requests())
+    ident = request(worker, story.source.second[:10], "jenkins")
+    story.rounds()
+    assert "VersionKept" in reasons(worker, "jenkins")
+    assert [each.ident for each in view(worker).requests] == [ident]
+    assert len(worker.requests()) == size
+    request(worker, story.source.newest, "jenkins")
+    story.rounds()
+    merge(worker)
+    assert not view(worker).requests
+    assert story.source.newest[:7] in written(worker, JENKINS)
+
+
+def test_a_file_that_cannot_be_read_ends_no_request(story: Story) -> None:
+    """What is written there is not known: it may be what was requested."""
+    went_back(story)
+    worker, size = story.worker, len(story.worker.requests())
+    before = written(worker, JENKINS)
+    story.edit({JENKINS: f"qontract_reconcile_image_tag: {{\n{before}"})
+    story.rounds()
+    story.edit({JENKINS: before})
+    story.rounds()
+    assert "VersionKept" in reasons(worker, "jenkins")
+    assert len(worker.requests()) == size
+
+
+def test_what_replaces_an_unknown_commit_stays_until_it_is_withdrawn(story: Story) -> None:
+    """Whether it went forward is not known: the newest version would undo what was allowed."""
+    worker = story.worker
+    lost = written(worker, JENKINS).replace(story.source.first[:7], "abcdef1")
+    story.edit({JENKINS: lost})
+    story.rounds(1, Mode.OBSERVE)
+    request(worker, story.source.second, "jenkins", backward=True)
+    story.rounds()
+    asyncio.run(worker.site.forge.merge(offers(worker, "jenkins")[-1].number))
+    story.rounds()
+    assert story.source.second[:7] in written(worker, JENKINS)
+    assert "VersionKept" in reasons(worker, "jenkins")

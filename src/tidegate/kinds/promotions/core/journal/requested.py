@@ -17,7 +17,8 @@ from tidegate.kinds.promotions.core.world import (
 )
 from tidegate.model.time import Instant
 
-_BACK = (Ancestry.BEHIND, Ancestry.APART)
+# What went somewhere else than forward: of an unknown commit it is not known.
+_BACK = (Ancestry.BEHIND, Ancestry.APART, Ancestry.UNKNOWN)
 
 
 def take_request(state: PromotionState, at: Instant, actor: str, fact: VersionRequested) -> None:
@@ -31,8 +32,10 @@ def take_request(state: PromotionState, at: Instant, actor: str, fact: VersionRe
         at=at,
         reason=fact.reason,
     )
-    state.requests |= dict.fromkeys(fact.environments, request)
     for name in fact.environments:
+        before = state.requests.get(name)
+        # Where a version is kept, and requested again, it is still kept.
+        state.requests[name] = replace(request, back=before is not None and before.reached)
         state.refusals.pop(name, None)
     forget_ended(state, fact.environments)
     settle_requests(state)
@@ -46,15 +49,14 @@ def settle_requests(state: PromotionState) -> None:
     world = world_of(state, None)
     for name, request in list(state.requests.items()):
         seen = None if world is None else world.of(name)
-        if seen is None:
-            continue
-        commits = seen.commits_in(name)
-        known = [seen.relations.get(each.value) for each in commits]
-        back = request.back or any(one is not None and one.ancestry in _BACK for one in known)
+        if seen is None or name in seen.missing or name in seen.unread:
+            continue  # what is to be written, or what is, is not known
         if not seen.has(name) and not request.reached:
+            known = [seen.relations.get(each.value) for each in seen.commits_in(name)]
+            back = any(one is not None and one.ancestry in _BACK for one in known)
             state.requests[name] = replace(request, back=back)
-        elif seen.has(name) and back:
-            state.requests[name] = replace(request, back=True, reached=True)
+        elif seen.has(name) and request.back:
+            state.requests[name] = replace(request, reached=True)
         else:
             del state.requests[name]
 
