@@ -10,9 +10,20 @@ from tests.engine.test_promotion_rounds import NAME
 from tests.engine.test_promotion_rounds import Round as Site
 from tests.engine.test_requested_versions import merge, offers, reasons, request, view, written
 from tests.git_repos import clone, commit, git
-from tests.promoted import JENKINS, Source, make_source
+from tests.promoted import JENKINS, REPOSITORY, Source, make_source
 from tidegate.journal.fact import Mode
 from tidegate.journal.facts import Asked, Verb
+
+PROMOTION = f"""---
+$schema: /tidegate/promotion-1.yml
+name: qontract-reconcile
+artifact: {{repository: {REPOSITORY}}}
+environments:
+- {{name: env, places: [{{file: .env, line: 'export RECONCILE_IMAGE_TAG='}}]}}
+- name: jenkins
+  after: [env]
+  places: [{{file: 'resources/**/defaults.yaml', key: qontract_reconcile_image_tag}}]
+"""
 
 
 class Story:
@@ -137,6 +148,22 @@ def test_a_file_that_cannot_be_read_ends_no_request(story: Story) -> None:
     story.rounds()
     assert "VersionKept" in reasons(worker, "jenkins")
     assert len(worker.requests()) == size
+
+
+def test_an_environment_that_follows_a_branch_by_now_has_no_request(story: Story) -> None:
+    """It moves by itself: nothing that a person requested of it is carried out."""
+    worker = story.worker
+    story.edit({"data/promotion.yml": PROMOTION})
+    story.rounds(1)
+    request(worker, "no-such-tag", "env")
+    story.rounds(2)
+    assert [each.targets for each in view(worker).requests] == [("env",)]
+    first, _, rest = PROMOTION.partition("- {name: env")
+    follows = f"{first}- {{name: env, follows: main{rest.removeprefix(', places')}"
+    follows = follows.replace(": [{file: .env, line: 'export RECONCILE_IMAGE_TAG='}]}", "}")
+    story.edit({"data/promotion.yml": follows})
+    story.rounds(2)
+    assert not view(worker).requests
 
 
 def test_what_replaces_an_unknown_commit_stays_until_it_is_withdrawn(story: Story) -> None:

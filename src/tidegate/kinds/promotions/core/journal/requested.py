@@ -44,10 +44,15 @@ def take_request(state: PromotionState, at: Instant, actor: str, fact: VersionRe
 def settle_requests(state: PromotionState) -> None:
     """A request ends once the files have its version; one that went back stays until withdrawn.
 
-    Where a person writes another version afterwards, that person has the last word.
+    Where a person writes another version afterwards, that person has the last word. An environment
+    that follows a branch by now moves by itself.
     """
     world = world_of(state, None)
     for name, request in list(state.requests.items()):
+        declared = None if world is None else world.promotion.environment(name)
+        if declared is not None and declared.follows:
+            del state.requests[name]
+            continue
         seen = None if world is None else world.of(name)
         if seen is None or name in seen.missing or name in seen.unread:
             continue  # what is to be written, or what is, is not known
