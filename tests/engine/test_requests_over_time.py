@@ -11,6 +11,7 @@ from tests.engine.test_promotion_rounds import Round as Site
 from tests.engine.test_requested_versions import merge, offers, reasons, request, view, written
 from tests.git_repos import clone, commit, git
 from tests.promoted import JENKINS, REPOSITORY, Source, make_source
+from tidegate.forge.port import RequestState
 from tidegate.journal.fact import Mode
 from tidegate.journal.facts import Asked, Verb
 
@@ -148,6 +149,24 @@ def test_a_file_that_cannot_be_read_ends_no_request(story: Story) -> None:
     story.rounds()
     assert "VersionKept" in reasons(worker, "jenkins")
     assert len(worker.requests()) == size
+
+
+def test_an_offer_that_was_closed_before_does_not_stop_a_request(story: Story) -> None:
+    """A person closes it, and another requests the version before that is seen."""
+    worker = story.worker
+    request(worker, story.source.second, "jenkins")
+    story.rounds()
+    [first] = offers(worker, "jenkins")
+    asyncio.run(worker.site.forge.decline(first.number))
+    request(worker, story.source.second, "jenkins")
+    story.rounds()
+    states = [each.state for each in offers(worker, "jenkins")]
+    assert states == [RequestState.CLOSED, RequestState.OPEN]
+    request(worker, story.source.second, "jenkins")
+    story.rounds()
+    asyncio.run(worker.site.forge.decline(offers(worker, "jenkins")[-1].number))
+    story.rounds(1)
+    assert not view(worker).requests, "it was its merge request, too"
 
 
 def test_an_environment_that_follows_a_branch_by_now_has_no_request(story: Story) -> None:

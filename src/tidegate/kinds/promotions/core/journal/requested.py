@@ -90,7 +90,10 @@ def end_declined(state: PromotionState) -> None:
         offer = state.offers.get(name)
         if offer is None or offer.state is not OfferState.CLOSED or world is None:
             continue
-        if offer.version == world.wanted(name) and offer.offered_at >= request.at:
+        if offer.offered_at < request.at and request.ident not in world.requested:
+            # It was closed before the request was known: a person wants it offered again.
+            del state.offers[name]
+        elif offer.version == world.wanted(name):
             del state.requests[name]
 
 
