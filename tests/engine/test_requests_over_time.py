@@ -4,8 +4,9 @@ import asyncio
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
-from tests.engine.test_promotion_kind import Worker
+from tests.engine.test_promotion_kind import Clusters, Worker
 from tests.engine.test_promotion_rounds import NAME
 from tests.engine.test_promotion_rounds import Round as Site
 from tests.engine.test_requested_versions import merge, offers, reasons, request, view, written
@@ -149,6 +150,31 @@ def test_a_file_that_cannot_be_read_ends_no_request(story: Story) -> None:
     story.rounds()
     assert "VersionKept" in reasons(worker, "jenkins")
     assert len(worker.requests()) == size
+
+
+def test_one_environment_after_the_other_gets_what_is_requested(story: Story) -> None:
+    """The first is checked for a version that is requested for the next, not for its own alone."""
+    worker, clusters = story.worker, Clusters()
+    story.edit({"data/promotion.yml": PROMOTION})
+    worker.site.ports = replace(worker.site.ports, running=clusters)
+    worker.restart()
+    story.rounds()
+    merge(worker)
+    assert set(worker.states().values()) == {"Done"}
+    middle = story.newer("1")
+    story.newer("2")
+    request(worker, middle, "env")
+    story.rounds()
+    clusters.differing = ("tf/a: 1 pod not replaced yet",)
+    merge(worker)
+    assert not view(worker).requests, "it went forward, and the newest is wanted next"
+    worker.ask(NAME, Asked(verb=Verb.PAUSE))
+    request(worker, middle, "jenkins")
+    story.rounds()
+    assert "EarlierEnvironmentNotRunning" in reasons(worker, "jenkins")
+    clusters.differing = ()
+    story.rounds()
+    assert "EarlierEnvironmentsHaveIt" in reasons(worker, "jenkins")
 
 
 def test_an_offer_that_was_closed_before_does_not_stop_a_request(story: Story) -> None:

@@ -36,16 +36,32 @@ async def environment_runs(
     reading: PromotionReading,
     requested: Mapping[str, str] | None = None,
 ) -> tuple[EnvironmentRuns, ...]:
-    """What is seen of every environment whose files have the version that it is to get.
+    """What is seen of every environment whose files have a version that matters.
 
+    That is the one that it is to get, or one that is requested for others: they may go after it.
     `requested`: the versions that people requested, by environment; empty: not known yet.
     """
-    versions = requested or {}
+    versions = _versions(checkout.written, reading, requested or {})
     trials = await asyncio.to_thread(
         trial_files, checkout.files, checkout.written, reading, checkout.root, versions
     )
     found = await _runs(ports, checkout.base, trials)
     return tuple(replace(each, version=versions.get(each.environment, "")) for each in found)
+
+
+def _versions(
+    written: WrittenVersions, reading: PromotionReading, requested: Mapping[str, str]
+) -> dict[str, str]:
+    """The version to look for in each environment, where it is not the newest."""
+    found = dict(requested)
+    some = dict.fromkeys((reading.version, *requested.values())) if requested else {}
+    for environment in reading.promotion.environments if some else ():
+        name = environment.name
+        mine = [w for w in written.values if w.environment == name and w.is_commit]
+        if not all(each.has(requested.get(name, reading.version)) for each in mine):
+            there = next((one for one in some if all(each.has(one) for each in mine)), None)
+            found |= {} if there is None else {name: there}
+    return found
 
 
 async def _runs(
