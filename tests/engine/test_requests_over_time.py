@@ -12,9 +12,14 @@ from tests.engine.test_promotion_rounds import Round as Site
 from tests.engine.test_requested_versions import merge, offers, reasons, request, view, written
 from tests.git_repos import clone, commit, git
 from tests.promoted import JENKINS, REPOSITORY, Source, make_source
+from tidegate.explain.notice import NoticeKind
 from tidegate.forge.port import RequestState
+from tidegate.gates.approval import ApprovalGate
+from tidegate.gates.brakes import Brakes
+from tidegate.gates.scope import EVERYTHING
 from tidegate.journal.fact import Mode
 from tidegate.journal.facts import Asked, Verb
+from tidegate.kinds.promotions.rules import PromotionRules
 
 PROMOTION = f"""---
 $schema: /tidegate/promotion-1.yml
@@ -209,6 +214,38 @@ def test_an_environment_that_follows_a_branch_by_now_has_no_request(story: Story
     story.edit({"data/promotion.yml": follows})
     story.rounds(2)
     assert not view(worker).requests
+
+
+def test_people_are_told_of_each_version_that_waits_for_an_approval(story: Story) -> None:
+    """That of the newest says nothing of one that was requested, and the other way around."""
+    worker, source = story.worker, story.source
+    request(worker, source.second, "jenkins")
+    story.rounds(2, Mode.OBSERVE)
+    part, rules, now = worker._part(), PromotionRules(), worker.clock.now()
+    part.catch_up()
+    brakes = Brakes(approvals=(ApprovalGate(name="board", scope=EVERYTHING),))
+    world = rules.world(part.state, brakes, now, lambda _: None)
+    assert world is not None
+    part.state.told["approvalNeeded/board"] = now
+    due = rules.notices(NAME, part.state, world, rules.decide(world, now), now)
+    assert [each.revision for each in due.notices] == [source.second[:7]]
+    assert due.retired == ()
+
+
+def test_people_are_told_when_a_requested_version_is_there(story: Story) -> None:
+    """Its request has ended by then, and the newest version is next."""
+    worker, source = story.worker, story.source
+    request(worker, source.second, "jenkins")
+    story.rounds()
+    merge(worker)
+    part, rules, now = worker._part(), PromotionRules(), worker.clock.now()
+    part.catch_up()
+    part.state.told[f"start/jenkins/{source.second[:7]}"] = now
+    world = rules.world(part.state, Brakes(), now, lambda _: None)
+    assert world is not None
+    due = rules.notices(NAME, part.state, world, rules.decide(world, now), now)
+    done = [each for each in due.notices if each.happening is NoticeKind.DONE]
+    assert [(each.subjects, each.revision) for each in done] == [(("jenkins",), source.second[:7])]
 
 
 def test_what_replaces_an_unknown_commit_stays_until_it_is_withdrawn(story: Story) -> None:

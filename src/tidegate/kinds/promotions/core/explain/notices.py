@@ -5,7 +5,7 @@ Keys are by event, environment and version, so that a worker that leads next der
     start/ENV/VERSION       a version was offered, with the merge request
     failure/ENV/VERSION     its offer was closed, undone or refused
     done/ENV/VERSION        the environment has it; sent only where the start was
-    approvalNeeded/GATE     an approval is missing
+    approvalNeeded/GATE     an approval is missing; /VERSION: of one that a person requested
     stop/paused             a person paused or aborted the promotion
 """
 
@@ -20,6 +20,7 @@ from tidegate.kinds.promotions.core.explain.view import promotion_view
 from tidegate.kinds.promotions.core.world import OfferState, PromotionWorld
 from tidegate.model.time import Instant
 
+_HAS_IT = "the environment has it"
 # Event, subject, version and reason, by key.
 _Truths = dict[str, tuple[NoticeKind, str, str, str]]
 
@@ -39,9 +40,16 @@ def promotion_notices(
             version = world.wanted(row.name)[:SHORT]
             key = f"{happening.value}/{row.name}/{version}"
             present[key] = (happening, row.name, version, why)
+        for version in _had(world, row, told):
+            key = f"{NoticeKind.DONE.value}/{row.name}/{version}"
+            present[key] = (NoticeKind.DONE, row.name, version, _HAS_IT)
     for gate in view.needs.approvals:
-        key = f"{NoticeKind.APPROVAL.value}/{gate}"
-        present[key] = (NoticeKind.APPROVAL, gate, world.version[:SHORT], "an approval is missing")
+        for version in (view.gate_versions or {}).get(gate, (world.version,)):
+            key = f"{NoticeKind.APPROVAL.value}/{gate}"
+            if version != world.version:  # a person requested it
+                key += f"/{version[:SHORT]}"
+            why = "an approval is missing"
+            present[key] = (NoticeKind.APPROVAL, gate, version[:SHORT], why)
     if world.paused or world.aborted:
         word = "aborted" if world.aborted else "paused"
         why = f"a person {word} it"
@@ -64,7 +72,15 @@ def _of_environment(
     if row.state == "Failed" and row.shut is not None:
         yield NoticeKind.FAILURE, sentence(row.shut)
     if row.state == "Done" and f"{NoticeKind.START.value}/{row.name}/{version}" in told:
-        yield NoticeKind.DONE, "the environment has it"
+        yield NoticeKind.DONE, _HAS_IT
+
+
+def _had(world: PromotionWorld, row: TargetRow, told: Mapping[str, Instant]) -> Iterator[str]:
+    """A version that was told to have started, and is there, while another one is wanted."""
+    written = {each.value[:SHORT] for each in world.commits_in(row.name)}
+    for version in written - {world.wanted(row.name)[:SHORT]} if len(written) == 1 else ():
+        if f"{NoticeKind.START.value}/{row.name}/{version}" in told:
+            yield version
 
 
 def _is_over(key: str, present: _Truths, told: Mapping[str, Instant]) -> bool:
