@@ -232,6 +232,15 @@ def test_people_are_told_of_each_version_that_waits_for_an_approval(story: Story
     assert due.retired == ()
 
 
+def test_a_person_who_requests_the_newest_version_proposed_it_at_once(story: Story) -> None:
+    """Before it is read as a version that was requested, too."""
+    worker, newest = story.worker, story.source.newest
+    request(worker, newest, "jenkins")
+    part = worker._part()
+    part.catch_up()
+    assert "user:ada" in PromotionRules().proposers(part.state, newest)
+
+
 def test_people_are_told_when_a_requested_version_is_there(story: Story) -> None:
     """Its request has ended by then, and the newest version is next."""
     worker, source = story.worker, story.source

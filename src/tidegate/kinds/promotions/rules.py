@@ -205,4 +205,4 @@ class PromotionRules(Rules[PromotionState, PromotionWorld, PromotionDecision]):
 
 def _wants(read: PromotionReading, request: RequestedVersion, version: str) -> bool:
     found = read.requested.get(request.ident)
-    return found is not None and found.version == version
+    return (request.ref if found is None else found.version) == version
