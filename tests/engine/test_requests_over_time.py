@@ -19,6 +19,8 @@ from tidegate.gates.brakes import Brakes
 from tidegate.gates.scope import EVERYTHING
 from tidegate.journal.fact import Mode
 from tidegate.journal.facts import Asked, Verb
+from tidegate.kinds.promotions.app.plan import plan_promotion
+from tidegate.kinds.promotions.app.survey import PromotionRequest
 from tidegate.kinds.promotions.rules import PromotionRules
 
 PROMOTION = f"""---
@@ -269,3 +271,17 @@ def test_what_replaces_an_unknown_commit_stays_until_it_is_withdrawn(story: Stor
     story.rounds()
     assert story.source.second[:7] in written(worker, JENKINS)
     assert "VersionKept" in reasons(worker, "jenkins")
+
+
+def test_a_plan_shows_the_lines_of_the_version_that_was_requested(story: Story) -> None:
+    """As `why env/NAME` has them, which knows the journal."""
+    worker, second = story.worker, story.source.second
+    request(worker, second, "jenkins")
+    story.rounds(2, Mode.OBSERVE)
+    part = worker._part()
+    part.catch_up()
+    asked = PromotionRequest(promotion=NAME.partition("/")[2], to=("jenkins",))
+    found = asyncio.run(
+        plan_promotion(worker.site.ports, asked, Brakes(), worker.clock.now(), lambda _: part.state)
+    )
+    assert [each.new for each in found.document().edits] == [second[:7]]

@@ -142,11 +142,13 @@ class PlannedPromotion:
 
     def _changes(self, environments: tuple[str, ...]) -> tuple[WrittenVersion, ...]:
         """The values that change, in the order of environments."""
-        version = self.world.version
+        versions = {name: self.world.wanted(name) for name in environments}
         return tuple(
             each
             for each in self.world.written
-            if each.environment in environments and each.is_commit and not each.has(version)
+            if each.environment in versions
+            and each.is_commit
+            and not each.has(versions[each.environment])
         )
 
     def _facts(self, environments: tuple[str, ...], reach: ChangeReach) -> ProposalFacts:
@@ -331,7 +333,7 @@ class PlannedPromotion:
                 file=f"{self.checkout.root}{each.file}",
                 line=each.line,
                 old=each.value,
-                new=each.text_for(self.world.version),
+                new=each.text_for(self.world.wanted(each.environment)),
                 target=each.note or None,
             )
 
