@@ -265,6 +265,10 @@ def test_what_replaces_an_unknown_commit_stays_until_it_is_withdrawn(story: Stor
     lost = written(worker, JENKINS).replace(story.source.first[:7], "abcdef1")
     story.edit({JENKINS: lost})
     story.rounds(1, Mode.OBSERVE)
+    ident = request(worker, story.source.second, "jenkins")
+    story.rounds()
+    assert "AncestryUnknown" in reasons(worker, "jenkins")
+    assert view(worker).needs.requests == (ident,), "a person has to decide"
     request(worker, story.source.second, "jenkins", backward=True)
     story.rounds()
     asyncio.run(worker.site.forge.merge(offers(worker, "jenkins")[-1].number))

@@ -119,7 +119,12 @@ def _request(request: RequestedVersion, rows: list[TargetRow]) -> RequestRow:
 # The states of environments of a request, the one that says most about it first.
 _URGENCY = ("Failed", "Waiting", "Updating", "Ignored", "Done")
 # A request that is shut here needs a person; those of environments that failed are counted so.
-_UNFIT = (PromotionReason.VersionUnknown, PromotionReason.Backward, PromotionReason.NotDescendant)
+_UNFIT = (
+    PromotionReason.VersionUnknown,
+    PromotionReason.Backward,
+    PromotionReason.NotDescendant,
+    PromotionReason.AncestryUnknown,
+)
 
 
 def _gate_versions(
