@@ -33,6 +33,8 @@ class TargetRow(Part, frozen=True):
     # What it has, and what it gets next; empty: not known.
     revision: str = ""
     next: str = ""
+    # What an approval of that is for, where targets have versions of their own.
+    version: str = ""
     # What was reported of it last: Progressing, Succeeded; empty: the kind has no reports.
     status: str = ""
     since: Instant | None = None

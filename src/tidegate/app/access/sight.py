@@ -6,7 +6,7 @@ gate says of a target that is seen. A verdict that names one of them says that t
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 
 from msgspec.structs import replace
 
@@ -71,9 +71,23 @@ def limited_view(
             requests=tuple(each for each in view.needs.requests if each in requests),
         ),
         requests=tuple(veil.request(each) for each in requests.values()),
+        gate_versions=_versions(view, rows),
         claims=tuple(each for each in view.claims if each.target in seen),
         more={name: veil.text(each) for name, each in view.more.items()},
     )
+
+
+def _versions(
+    view: PartitionView, rows: tuple[TargetRow, ...]
+) -> Mapping[str, tuple[str, ...]] | None:
+    """The versions that wait at each gate for targets that are seen."""
+    if view.gate_versions is None:
+        return None
+    mine = {each.version for each in rows}
+    return {
+        gate: tuple(each for each in versions if each in mine)
+        for gate, versions in view.gate_versions.items()
+    }
 
 
 def _line(view: PartitionView, rows: tuple[TargetRow, ...]) -> str:

@@ -12,6 +12,8 @@ def withdrawal_lines(report: WithdrawalReport) -> Iterator[str]:
     wanted = report.request
     about = f" for {ranged(wanted.targets, None)}" if wanted.targets else ""
     yield f"{wanted.id}: {wanted.change}{about}, requested by {wanted.by}"
+    if wanted.state == "Updating":
+        yield f"what was done of it stays: {wanted.why}"
     yield "; ".join(consequence_words(report.leads_to)) or "nothing starts by it at once"
 
 

@@ -77,6 +77,7 @@ def _row(world: PromotionWorld, option: Option) -> TargetRow:
         state=state,
         revision=environment.follows or ", ".join(written),
         next=new if state in ("Waiting", "Updating", "Failed") else "",
+        version=version,
         since=None if offer is None else offer.changed_at or offer.offered_at,
         starts=starts,
         waits=waits,

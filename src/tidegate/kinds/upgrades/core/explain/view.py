@@ -95,6 +95,7 @@ def target_row(summary: ClusterSummary, wanted: Mapping[str, OptionRow] | None =
         group=labels.get("sector", ""),
         revision=cluster.version,
         next=summary.next,
+        version=summary.chief.change.revision or "",
         starts=summary.starts,
         waits=_waits(summary, phase),
         withdrawable=_withdrawable(summary),
