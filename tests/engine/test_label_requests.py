@@ -229,7 +229,7 @@ def test_a_label_that_was_changed_meanwhile_is_not_overwritten() -> None:
 
 
 def test_a_label_that_has_the_value_already_ends_the_request() -> None:
-    """Whoever wrote it."""
+    """By whichever hand."""
     scene = Asking()
     scene.request(HolderChange(A, (SOAK,)))
     scene.change(A, "soak-days", "5")
@@ -430,7 +430,7 @@ def _lived(dies_after: int | None) -> tuple[Asking, int]:
 
 
 def test_a_worker_that_dies_anywhere_only_delays() -> None:
-    """Whoever follows completes the request; no label is written twice with another value."""
+    """The next worker completes the request; no label is written twice with another value."""
     _, calls = _lived(None)
     assert calls > 10
     for dies_after in range(0, calls, 3):
