@@ -18,7 +18,8 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from tidegate.api.problem import MEDIA_TYPE, RequestError, problem_of
+from tidegate.api.dispatch import problem_answer
+from tidegate.api.problem import RequestError, problem_of
 
 METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 # Shorter answers are not worth compressing.
@@ -107,15 +108,14 @@ class RequestTimes:
 def _refused(request: Request, error: Exception) -> Response:
     """What no route answers, in the form of every other error."""
     assert isinstance(error, HTTPException)
-    headers = {"Cache-Control": "no-store", **(error.headers or {})}
+    headers = dict(error.headers or {})
     what, path = "no route", request.url.path
     name, title, there = "no-route", "No such route", "/openapi.json lists those of the API"
     if error.status_code == 405:
         name, title, what = "method", "No such method", f"{request.method}"
         there = f"write {' or '.join(headers.get('Allow', 'another').split(', '))}"
     problem = problem_of(RequestError(error.status_code, name, title, f"{what} {path}; {there}"))
-    body = msgspec.json.encode(problem) + b"\n"
-    return Response(body, problem.status, headers=headers, media_type=MEDIA_TYPE)
+    return problem_answer(problem, headers)
 
 
 def _checked(word: str, wrong: str, found: Sequence[str]) -> Response:

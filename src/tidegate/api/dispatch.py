@@ -1,7 +1,7 @@
 """From a request to a typed function and back: login, limits, decoding, headers, errors."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, get_origin
 from urllib.parse import quote, urlencode
@@ -302,15 +302,21 @@ def _written(done: RecordedAnswer) -> Response:
 
 def _wants_stream(request: Request) -> bool:
     """Whether a question is to be watched: `watch` alone, watch=true or watch=1."""
-    words = request.query_params.getlist("watch") or ["false"]
-    if len(words) > 1:
-        raise bad_request("is given twice", "watch")
-    if words[0] not in _STREAM_WORDS:
-        raise bad_request(f'"{words[0]}" is neither true nor false', "watch")
-    return _STREAM_WORDS[words[0]]
+    return _is_true(request, "watch", _STREAM_WORDS)
 
 
-_STREAM_WORDS = {"": True, "true": True, "1": True, "false": False, "0": False}
+_WORDS = {"true": True, "false": False}
+_STREAM_WORDS = {**_WORDS, "": True, "1": True, "0": False}
+
+
+def _is_true(request: Request, name: str, words: Mapping[str, bool]) -> bool:
+    """A parameter that is true or false; of two that differ either could be meant."""
+    given = request.query_params.getlist(name) or ["false"]
+    if len(given) > 1:
+        raise bad_request("is given twice", name)
+    if given[0] not in words:
+        raise bad_request(f'"{given[0]}" is neither true nor false', name)
+    return words[given[0]]
 
 
 def _check_stream(request: Request) -> None:
@@ -324,13 +330,7 @@ def _dry_run(request: Request) -> bool:
     unknown = sorted(set(request.query_params) - {"dryRun"})
     if unknown:
         raise bad_request("no such parameter; there is dryRun", unknown[0])
-    # Of two that differ either could be meant, and one of them writes.
-    words = request.query_params.getlist("dryRun") or ["false"]
-    if len(words) > 1:
-        raise bad_request("is given twice", "dryRun")
-    if words[0] not in ("true", "false"):
-        raise bad_request(f'"{words[0]}" is neither true nor false', "dryRun")
-    return words[0] == "true"
+    return _is_true(request, "dryRun", _WORDS)
 
 
 def _query(request: Request, query: type[Any], watched: bool) -> Any:

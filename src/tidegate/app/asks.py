@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import msgspec
 from msgspec import field
 
-from tidegate.app.consequence import AskConsequence, difference
+from tidegate.app.consequence import AskConsequence, consequence
 from tidegate.app.partitions.decision import Decision
 from tidegate.app.partitions.journals import Journals
 from tidegate.app.phase import meaningless
@@ -97,7 +97,7 @@ def prepare(
     then = journals.supposing(one, fact, actor)
     if problem := meaningless(fact, view, then is not None and then.rows != one.rows):
         raise UserError((problem,))
-    follows = AskConsequence() if then is None else difference(view, then.view)
+    follows = consequence(one, then)
     report = AskReport(
         rollout=one.partition,
         verb=asked.verb.value,

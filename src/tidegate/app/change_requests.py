@@ -8,7 +8,7 @@ from hashlib import blake2b
 
 import msgspec
 
-from tidegate.app.consequence import AskConsequence, difference
+from tidegate.app.consequence import AskConsequence, consequence
 from tidegate.app.documents import RequestDoc, TargetDoc, TargetParts, request_doc
 from tidegate.app.partitions.decision import Decision
 from tidegate.app.partitions.journals import Journals
@@ -90,7 +90,7 @@ def request_report(
         replaces=tuple(request_doc(before[each]) for each in before if each not in after),
         warnings=warnings,
         notes=notes,
-        leads_to=AskConsequence() if then is None else difference(one.view, then.view),
+        leads_to=consequence(one, then),
         worker=one.worker,
     )
 
@@ -109,7 +109,7 @@ def prepare_withdrawal(
     report = WithdrawalReport(
         rollout=one.partition,
         request=request_doc(known[ident]),
-        leads_to=AskConsequence() if then is None else difference(one.view, then.view),
+        leads_to=consequence(one, then),
         worker=one.worker,
     )
     return PreparedWithdrawal(one, known[ident], fact, report)

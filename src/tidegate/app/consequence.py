@@ -5,6 +5,7 @@ from collections.abc import Iterable
 
 from msgspec import field
 
+from tidegate.app.partitions.decision import Decision
 from tidegate.explain.view import PartitionView, TargetRow
 from tidegate.model.document import Part
 
@@ -38,6 +39,11 @@ class PartitionRelease(Part, frozen=True, kw_only=True):
     waiting: int
     # What starts, goes back or begins again as soon as a worker acts.
     leads_to: AskConsequence
+
+
+def consequence(one: Decision, then: Decision | None) -> AskConsequence:
+    """What follows in a partition if it is decided otherwise; None: it is not known then."""
+    return AskConsequence() if then is None else difference(one.view, then.view)
 
 
 def difference(before: PartitionView, after: PartitionView) -> AskConsequence:

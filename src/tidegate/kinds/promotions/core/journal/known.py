@@ -86,7 +86,7 @@ def world_of(state: PromotionState, brakes: Brakes | None) -> PromotionWorld | N
         return None
     names = _targets(read)
     known = concerning(brakes, names, {name: {} for name in names}) if brakes is not None else None
-    return PromotionWorld(
+    world = PromotionWorld(
         promotion=read.promotion,
         written=read.written,
         version=read.version,
@@ -98,21 +98,16 @@ def world_of(state: PromotionState, brakes: Brakes | None) -> PromotionWorld | N
         brakes=known or Brakes(),
         missing=read.missing,
         unread=frozenset(read.unread),
-        paused=state.paused,
-        aborted=bool(state.aborted) and state.aborted == read.version,
-        # The state goes on changing: a world does not.
-        offers=dict(state.offers),
-        checks=dict(state.checks),
-        refusals=dict(state.refusals),
-        pending=_pending(state),
         read_at=state.read_at,
-        requests=dict(state.requests),
-        requested=read.requested,
     )
+    return with_history(world, state)
 
 
 def with_history(world: PromotionWorld, state: PromotionState) -> PromotionWorld:
-    """A world that was read just now, with what the journal knows of earlier offers."""
+    """A world as it was read, with what the journal knows of offers and requests.
+
+    The state goes on changing: a world does not.
+    """
     return replace(
         world,
         paused=state.paused,
