@@ -1,10 +1,22 @@
-"""A requested change that is withdrawn, as lines for people."""
+"""Changes that are requested and withdrawn, as lines for people."""
 
 from collections.abc import Iterator
 
-from tidegate.app.change_requests import WithdrawalReport
+from tidegate.app.change_requests import ChangeRequestReport, WithdrawalReport
+from tidegate.app.documents import RequestDoc
 from tidegate.app.text.consequence_text import consequence_words
 from tidegate.explain.names import ranged
+
+
+def replaced_lines(report: ChangeRequestReport) -> Iterator[str]:
+    """The requests that a new one takes the place of."""
+    for each in report.replaces:
+        yield f"replaces {each.id}: {each.change}, requested by {each.by}"
+
+
+def requested_line(report: ChangeRequestReport, request: RequestDoc) -> str:
+    """What was requested, and the command that shows what becomes of it."""
+    return f"requested: {request.id}; `tidegate show {report.rollout}` follows it"
 
 
 def withdrawal_lines(report: WithdrawalReport) -> Iterator[str]:

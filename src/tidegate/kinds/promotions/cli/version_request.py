@@ -3,6 +3,7 @@
 import click
 
 from tidegate.app.change_requests import ChangeRequestReport
+from tidegate.app.text.request_text import replaced_lines, requested_line
 from tidegate.app.text.worker_text import start_words
 from tidegate.cli.answers.place import AnswerPlace, service_client
 from tidegate.cli.live import confirmed
@@ -55,7 +56,7 @@ def request_version(
     if output != "table":
         emit(done, output)
     for each in done.requests:
-        click.echo(f"requested: {each.id}; `tidegate show {done.rollout}` follows it", err=True)
+        click.echo(requested_line(done, each), err=True)
     tell_unattended([done.worker])
 
 
@@ -78,7 +79,5 @@ def _show(found: ChangeRequestReport) -> None:
     ]  # fmt: skip
     for line in layout(_HEAD, rows, terminal_width()):
         click.echo(line)
-    for each in found.replaces:
-        click.echo(f"replaces {each.id}: {each.change}, requested by {each.by}", err=True)
-    for line in (*found.warnings, *found.notes):
+    for line in (*replaced_lines(found), *found.warnings, *found.notes):
         click.echo(line, err=True)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 import click
 
 from tidegate.app.documents import RolloutList
+from tidegate.app.text.request_text import replaced_lines, requested_line
 from tidegate.cli.output import emit
 from tidegate.cli.prompt import asked_about
 from tidegate.cli.render.worker_text import tell_unattended
@@ -52,8 +53,8 @@ class OrganisationService:
         if options.output == "table":
             for line in diff_lines(report.changes):
                 click.echo(line)
-        for each in report.replaces:
-            click.echo(f"replaces {each.id}: {each.change}, requested by {each.by}", err=True)
+        for line in replaced_lines(report):
+            click.echo(line, err=True)
         if report.changes and not options.dry_run:
             question = f"Request this? It reaches {counted(report.reach, 'cluster')}."
             asked_about(question, report.reach, options.yes)
@@ -85,9 +86,7 @@ def _tell(report: LabelRequestReport, options: "WriteOptions") -> None:
         click.echo("dry run: nothing was written", err=True)
     else:
         for each in report.requests:
-            click.echo(
-                f"requested: {each.id}; `tidegate show {report.rollout}` follows it", err=True
-            )
+            click.echo(requested_line(report, each), err=True)
             if each.why:
                 click.echo(f"{each.id} waits: {each.why}", err=True)
         tell_unattended([report.worker])

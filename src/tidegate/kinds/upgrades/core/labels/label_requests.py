@@ -53,8 +53,15 @@ class LabelRequests(msgspec.Struct, frozen=True, omit_defaults=True):
 
     def of_holder(self, ident: str) -> tuple[RequestedLabel, ...]:
         """What is requested of one holder, in the order in which it is written."""
-        mine = {each.edit: each for each in self.edits.values() if each.holder.id == ident}
-        return tuple(mine[each] for each in ordered(mine))
+        return _in_order(each for each in self.edits.values() if each.holder.id == ident)
+
+    def by_holder(self) -> dict[LabelHolder, tuple[RequestedLabel, ...]]:
+        """What is requested of each holder, gathered in one pass."""
+        last = {each.holder.id: each.holder for each in self.edits.values()}
+        mine: dict[str, list[RequestedLabel]] = {ident: [] for ident in last}
+        for each in self.edits.values():
+            mine[each.holder.id].append(each)
+        return {last[ident]: _in_order(some) for ident, some in mine.items()}
 
     def of_request(self, ident: str) -> tuple[RequestedLabel, ...]:
         """What is left of one request."""
@@ -69,8 +76,8 @@ class LabelRequests(msgspec.Struct, frozen=True, omit_defaults=True):
     def changes(self) -> tuple[HolderChange, ...]:
         """All of it as changes, holder by holder."""
         return tuple(
-            HolderChange(each, tuple(one.edit for one in self.of_holder(each.id)))
-            for each in self.holders
+            HolderChange(holder, tuple(one.edit for one in some))
+            for holder, some in self.by_holder().items()
         )
 
     def adding(self, request: LabelRequest, changes: Iterable[HolderChange]) -> "LabelRequests":
@@ -108,6 +115,11 @@ class LabelRequests(msgspec.Struct, frozen=True, omit_defaults=True):
             if there.get(each.holder.id, {}).get(each.edit.label) == each.edit.before
         }
         return self if len(edits) == len(self.edits) else _tidy(self.requests, edits)
+
+
+def _in_order(some: Iterable[RequestedLabel]) -> tuple[RequestedLabel, ...]:
+    mine = {each.edit: each for each in some}
+    return tuple(mine[each] for each in ordered(mine))
 
 
 def _tidy(requests: Mapping[str, LabelRequest], edits: dict[str, RequestedLabel]) -> LabelRequests:

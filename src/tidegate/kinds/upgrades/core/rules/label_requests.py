@@ -112,8 +112,7 @@ def _holders(
     rows = Counter(each.name for each in world.clusters)
     names = Counter(each.name for each in clusters.values())
     org = world.orgs[0]
-    for holder in requests.holders:
-        mine = requests.of_holder(holder.id)
+    for holder, mine in requests.by_holder().items():
         cluster = clusters.get(holder.id) if holder.kind == CLUSTER else None
         if cluster is not None:
             # One without labels is no row: it is not to be taken for a row of its name.
